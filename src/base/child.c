@@ -36,7 +36,7 @@ struct running {
 	bool keep; /* what we read is kept for the caller */
 	bool own_group;
 	struct child_guard guard; /* of own_group */
-	bool failed; /* memory ran out while keeping */
+	bool failed;              /* memory ran out while keeping */
 	char *text;
 	size_t len, room;
 	char line[256]; /* the latest line, for tick */
@@ -78,13 +78,15 @@ static int place_stdio(const int from[3])
 	return 0;
 }
 
-static void start_child(const struct child_spec *spec, const int stdio[3], int tell, pid_t parent, bool own_group)
-	__attribute__((noreturn));
-static void start_child(const struct child_spec *spec, const int stdio[3], int tell, pid_t parent, bool own_group)
+static void start_child(const struct running *r, const int stdio[3], int tell, pid_t parent) __attribute__((noreturn));
+static void start_child(const struct running *r, const int stdio[3], int tell, pid_t parent)
 {
+	const struct child_spec *spec = r->spec;
 	struct start_failure f = { .stage = START_EXEC };
-	if (own_group)
+	if (r->own_group) {
 		setpgid(0, 0);
+		child_guard_name(&r->guard);
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* it died before we asked */
 		_exit(127);
@@ -169,10 +171,12 @@ static int spawn(struct running *r, const int stdio[3], struct err *e)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid_t parent = getpid();
-	r->pid = fork();
-	int why = errno;
+	int why = r->own_group ? -child_guard_open(&r->guard) : 0;
+	r->pid = why ? -1 : fork();
+	if (!why)
+		why = errno;
 	if (r->pid == 0)
-		start_child(r->spec, stdio, say, parent, r->own_group);
+		start_child(r, stdio, say, parent);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r->pid < 0) {
 		errno = why;
@@ -346,6 +350,7 @@ static int open_output(struct running *r, int stdio[3], int *ret_write_end, stru
 
 static void running_close(struct running *r)
 {
+	child_guard_close(&r->guard);
 	own_close(&r->out);
 	own_close(&r->pidfd);
 	free(r->text);
@@ -354,7 +359,7 @@ static void running_close(struct running *r)
 int child_run(const struct child_spec *spec, struct child_result *ret, struct err *e)
 {
 	__attribute__((cleanup(running_close))) struct running r = {
-		.spec = spec, .pidfd = -1, .out = -1, .own_group = !spec->inherit_stdio
+		.spec = spec, .pidfd = -1, .out = -1, .own_group = !spec->inherit_stdio, .guard = { 0, -1 }
 	};
 	AUTO_FD input = -1;
 	AUTO_FD log = -1;

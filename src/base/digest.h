@@ -24,8 +24,10 @@ void digest_add_field(struct digest *d, const char *s);
 void digest_hex(struct digest *d, char ret[DIGEST_HEX_BYTES]);
 
 void digest_of(const void *data, size_t n, char ret[DIGEST_HEX_BYTES]);
+/* Of a file's bytes. dirfd may be AT_FDCWD. Errors: err_sys with the path in the message. */
 int digest_of_file(int dirfd, const char *path, char ret[DIGEST_HEX_BYTES], struct err *e);
-/* Of a tree: sorted relative paths, kinds, permission bits, link targets and file contents; no times, no owners. */
+/* Of a tree: sorted relative paths, kinds, permission bits, link targets and file contents; no times, no owners.
+ * Errors: err_sys with the path in the message. */
 int digest_of_tree(const char *path, char ret[DIGEST_HEX_BYTES], struct err *e);
 
 #endif

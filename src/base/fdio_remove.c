@@ -64,9 +64,8 @@ static int open_folder(int dirfd, const char *name)
 	int fd = openat(dirfd, name, flags);
 	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, 0) == 0)
 		fd = openat(dirfd, name, flags);
-	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0 && errno == EACCES && fchmod(fd, 0700) < 0) {
-		/* not ours: the removal below says what is wrong */
-	}
+	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0 && errno == EACCES)
+		fchmod(fd, 0700); /* when it is not ours to open up, the removal itself says so */
 	return fd;
 }
 
@@ -83,7 +82,7 @@ static int remove_at(int dirfd, const char *name, const char *shown, uint64_t mo
 	AUTO_FD fd = open_folder(dirfd, name);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "cannot remove '%s'", shown);
-	uint64_t here;
+	uint64_t here = 0;
 	int rc = mount_of(fd, "", AT_EMPTY_PATH, &here);
 	if (rc < 0)
 		return err_set(e, rc, "cannot remove '%s': cannot tell which mount it is on", shown);
@@ -116,7 +115,7 @@ int fdio_remove_tree(const char *path, struct err *e)
 	AUTO_FD fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "cannot remove '%s'", path);
-	uint64_t mount;
+	uint64_t mount = 0;
 	int rc = mount_of(fd, "", AT_EMPTY_PATH, &mount);
 	if (rc < 0)
 		return err_set(e, rc, "cannot remove '%s': cannot tell which mount it is on", path);

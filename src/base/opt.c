@@ -41,7 +41,7 @@ static void explain_sub(const struct verb *v, const char *word, struct err *e)
 	size_t count = 0;
 	AUTO_BUF list;
 	buf_init(&list, ERR_MSG_BYTES);
-	for (; v->subs[count] && count < SUBS_MAX; count++) {
+	for (; count < SUBS_MAX && v->subs[count]; count++) {
 		names[count] = v->subs[count]->name;
 		const char *between = count == 0 ? "" : v->subs[count + 1] ? ", " : " or ";
 		buf_printf(&list, "%s%s", between, names[count]);

@@ -272,12 +272,12 @@ struct progress *progress_new(FILE *to, unsigned total_steps)
 	struct progress *p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	const char *term = getenv("TERM");
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
 	p->to = to;
 	p->total = total_steps;
 	p->title_width = TITLE_MIN;
 	p->terminal = to && isatty(fileno(to)) && !(term && strcmp(term, "dumb") == 0);
-	p->color = p->terminal && !(getenv("NO_COLOR") && *getenv("NO_COLOR"));
+	p->color = p->terminal && !(no_color && *no_color);
 	p->utf8 = speaks_utf8();
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init_monotonic(&p->wake);

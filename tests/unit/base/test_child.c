@@ -34,7 +34,8 @@ static void test_output_is_captured_from_both(void **state)
 	AUTO_STR both = output_of((struct child_spec){ .argv = SH("echo out; echo err >&2; echo end") });
 	assert_string_equal(both, "out\nerr\nend\n");
 	AUTO_FD null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	AUTO_STR out = output_of((struct child_spec){ .argv = SH("echo out; echo err >&2"), .stdout_only = true, .log_fd = null });
+	AUTO_STR out = output_of(
+		(struct child_spec){ .argv = SH("echo out; echo err >&2"), .stdout_only = true, .log_fd = null });
 	assert_string_equal(out, "out\n");
 	AUTO_STR none = output_of((struct child_spec){ .argv = SH(":") });
 	assert_string_equal(none, "");
@@ -57,7 +58,8 @@ static void test_check_tells_the_last_line(void **state)
 	(void)state;
 	struct err e = { 0 };
 	assert_int_equal(child_check(&(struct child_spec){ .argv = SH("true") }, &e), 0);
-	assert_int_equal(child_check(&(struct child_spec){ .argv = SH("echo one; echo the reason; echo; exit 3") }, &e), -EIO);
+	assert_int_equal(child_check(&(struct child_spec){ .argv = SH("echo one; echo the reason; echo; exit 3") }, &e),
+			 -EIO);
 	assert_string_equal(e.msg, "'sh' failed with status 3: the reason");
 	assert_int_equal(e.space, ERR_CHILD);
 	assert_int_equal(e.native, 3);
@@ -102,7 +104,8 @@ static void test_a_program_that_is_not_there(void **state)
 static void test_input_folder_and_environment(void **state)
 {
 	(void)state;
-	AUTO_STR cat = output_of((struct child_spec){ .argv = (const char *const[]){ "cat", NULL }, .input_text = "secret" });
+	AUTO_STR cat =
+		output_of((struct child_spec){ .argv = (const char *const[]){ "cat", NULL }, .input_text = "secret" });
 	assert_string_equal(cat, "secret");
 	AUTO_STR nothing = output_of((struct child_spec){ .argv = (const char *const[]){ "cat", NULL } });
 	assert_string_equal(nothing, "");
@@ -159,8 +162,9 @@ static void test_timeout_kills_the_whole_group(void **state)
 	struct child_result r;
 	int ends[2];
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	struct child_spec spec = { .argv = SH("sleep 1000 & sleep 1000; :"), .timeout_ms = 100, .before_exec = hold_pipe,
-				   .arg = &ends[1] };
+	struct child_spec spec = {
+		.argv = SH("sleep 1000 & sleep 1000; :"), .timeout_ms = 100, .before_exec = hold_pipe, .arg = &ends[1]
+	};
 	int64_t start = clock_mono_ns();
 	assert_int_equal(child_run(&spec, &r, &e), -ETIMEDOUT);
 	free(r.output);
@@ -176,7 +180,8 @@ static void test_timeout_ends_the_deaf(void **state)
 {
 	(void)state;
 	struct child_result r;
-	struct child_spec spec = { .argv = SH("trap '' TERM; echo here; while :; do sleep 100; done"), .timeout_ms = 100 };
+	struct child_spec spec = { .argv = SH("trap '' TERM; echo here; while :; do sleep 100; done"),
+				   .timeout_ms = 100 };
 	assert_int_equal(child_run(&spec, &r, NULL), -ETIMEDOUT);
 	AUTO_STR text = r.output;
 	assert_int_equal(r.status, -SIGKILL);
@@ -263,10 +268,12 @@ static void test_ticks_show_the_latest_line(void **state)
 	(void)state;
 	struct ticks t = { 0 };
 	char script[300];
-	snprintf(script, sizeof(script), "printf 'line one\\nold\\rline two\\n'; while ! [ -e %s ]; do sleep 0.02; done",
-		 in_scratch("go"));
+	snprintf(script, sizeof(script),
+		 "printf 'line one\\nold\\rline two\\n'; while ! [ -e %s ]; do sleep 0.02; done", in_scratch("go"));
 	AUTO_FD log = open(in_scratch("log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	struct child_spec spec = { .argv = SH(script), .tick = on_tick, .tick_arg = &t, .log_fd = log, .timeout_ms = 20000 };
+	struct child_spec spec = {
+		.argv = SH(script), .tick = on_tick, .tick_arg = &t, .log_fd = log, .timeout_ms = 20000
+	};
 	struct err e = { 0 };
 	if (child_check(&spec, &e) < 0)
 		fail_msg("%s", e.msg);
@@ -277,7 +284,7 @@ static void test_ticks_show_the_latest_line(void **state)
 	assert_string_equal(text, "line one\nold\rline two\n");
 }
 
-/* A parent that is killed takes the program that it runs with it. */
+/* A parent that is killed takes the program that it runs with it, and what that has started. */
 static void test_child_dies_with_us(void **state)
 {
 	(void)state;
@@ -286,7 +293,9 @@ static void test_child_dies_with_us(void **state)
 	pid_t parent = fork();
 	if (parent == 0) {
 		struct child_result r;
-		struct child_spec spec = { .argv = SH("echo >&9; exec sleep 1000"), .before_exec = hold_pipe, .arg = &ends[1] };
+		struct child_spec spec = { .argv = SH("sleep 1000 & echo >&9; sleep 1000; :"),
+					   .before_exec = hold_pipe,
+					   .arg = &ends[1] };
 		child_run(&spec, &r, NULL);
 		_exit(0);
 	}
@@ -307,8 +316,8 @@ static void test_last_lines(void **state)
 		unsigned n;
 		const char *want;
 	} rows[] = {
-		{ "a\nb\nc\n", 1, "c" },   { "a\nb\nc", 2, "b\nc" }, { "a\n", 5, "a" },	    { "", 1, "" },
-		{ "a\n \n\n", 1, "a" },	   { "10%\r20%\r30%\n", 1, "30%" }, { "a\r\nb\r\n", 2, "a\nb" },
+		{ "a\nb\nc\n", 1, "c" }, { "a\nb\nc", 2, "b\nc" },        { "a\n", 5, "a" },           { "", 1, "" },
+		{ "a\n \n\n", 1, "a" },  { "10%\r20%\r30%\n", 1, "30%" }, { "a\r\nb\r\n", 2, "a\nb" },
 	};
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		AUTO_STR text = child_last_lines_of(rows[i].text, rows[i].n);

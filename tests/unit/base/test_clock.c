@@ -31,9 +31,16 @@ static void test_duration_text(void **state)
 		int64_t ns;
 		const char *want;
 	} rows[] = {
-		{ 0, "0.0s" },		       { 400000000, "0.4s" },	  { 12340000000, "12.3s" },   { 59940000000, "59.9s" },
-		{ 59960000000, "1m00s" },      { 125000000000, "2m05s" }, { 3599960000000, "1h00m" }, { 3720000000000, "1h02m" },
-		{ 360000000000000, "100h00m" }, { -5, "0.0s" },
+		{ 0, "0.0s" },
+		{ 400000000, "0.4s" },
+		{ 12340000000, "12.3s" },
+		{ 59940000000, "59.9s" },
+		{ 59960000000, "1m00s" },
+		{ 125000000000, "2m05s" },
+		{ 3599960000000, "1h00m" },
+		{ 3720000000000, "1h02m" },
+		{ 360000000000000, "100h00m" },
+		{ -5, "0.0s" },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char text[CLOCK_TEXT_BYTES];
@@ -48,15 +55,32 @@ static void test_parse_duration(void **state)
 	static const struct {
 		const char *text;
 		uint32_t ms;
-	} good[] = { { "250ms", 250 }, { "10s", 10000 }, { "2m", 120000 }, { "1h", 3600000 }, { "90", 90000 }, { "0", 0 },
+	} good[] = { { "250ms", 250 },
+		     { "10s", 10000 },
+		     { "2m", 120000 },
+		     { "1h", 3600000 },
+		     { "90", 90000 },
+		     { "0", 0 },
 		     { "4294967295ms", UINT32_MAX } };
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		uint32_t ms = 1;
 		assert_int_equal(clock_parse_duration(good[i].text, &ms), 0);
 		assert_int_equal(ms, good[i].ms);
 	}
-	static const char *const bad[] = { "", "s", "-1s", "+1s", "1.5s", "1 s", " 1s", "1d", "10sec", "4294967296ms",
-					   "4294968", "1194h", "99999999999999999999999s", "0x10" };
+	static const char *const bad[] = { "",
+					   "s",
+					   "-1s",
+					   "+1s",
+					   "1.5s",
+					   "1 s",
+					   " 1s",
+					   "1d",
+					   "10sec",
+					   "4294967296ms",
+					   "4294968",
+					   "1194h",
+					   "99999999999999999999999s",
+					   "0x10" };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		uint32_t ms = 77;
 		assert_int_equal(clock_parse_duration(bad[i], &ms), -EINVAL);

@@ -19,7 +19,8 @@ static void test_opens_the_first_that_loads(void **state)
 	static const char *const names[] = { "libkiln-none.so.9", "libm.so.6", NULL };
 	double (*cosine)(double) = NULL;
 	void *missing = (void *)1, *handle = NULL;
-	const struct dynlib_symbol symbols[] = { { "cos", (void **)&cosine, true }, { "no_such_symbol_", &missing, false } };
+	const struct dynlib_symbol symbols[] = { { "cos", (void **)&cosine, true },
+						 { "no_such_symbol_", &missing, false } };
 	assert_int_equal(dynlib_open(names, symbols, COUNT_OF(symbols), NULL, &handle, NULL), 0);
 	assert_non_null(handle);
 	assert_true(cosine(0) == 1);

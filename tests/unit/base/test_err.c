@@ -108,12 +108,12 @@ static void test_exit_codes(void **state)
 		enum err_space space;
 		enum exit_code want;
 	} rows[] = {
-		{ -EINVAL, ERR_INPUT, EXIT_USAGE },	    { -ENOENT, ERR_INPUT, EXIT_USAGE },
-		{ -EACCES, ERR_REMOTE, EXIT_REMOTE },	    { -EPERM, ERR_SYS, EXIT_CANNOT_TELL },
-		{ -EACCES, ERR_SYS, EXIT_CANNOT_TELL },	    { -ENODEV, ERR_NVML, EXIT_CANNOT_TELL },
-		{ -ENXIO, ERR_SYS, EXIT_CANNOT_TELL },	    { -ENOSYS, ERR_NONE, EXIT_CANNOT_TELL },
+		{ -EINVAL, ERR_INPUT, EXIT_USAGE },          { -ENOENT, ERR_INPUT, EXIT_USAGE },
+		{ -EACCES, ERR_REMOTE, EXIT_REMOTE },        { -EPERM, ERR_SYS, EXIT_CANNOT_TELL },
+		{ -EACCES, ERR_SYS, EXIT_CANNOT_TELL },      { -ENODEV, ERR_NVML, EXIT_CANNOT_TELL },
+		{ -ENXIO, ERR_SYS, EXIT_CANNOT_TELL },       { -ENOSYS, ERR_NONE, EXIT_CANNOT_TELL },
 		{ -EOPNOTSUPP, ERR_NONE, EXIT_CANNOT_TELL }, { -ELIBACC, ERR_NONE, EXIT_CANNOT_TELL },
-		{ -EIO, ERR_CHILD, EXIT_FINDING },	    { -ENOSPC, ERR_SYS, EXIT_FINDING },
+		{ -EIO, ERR_CHILD, EXIT_FINDING },           { -ENOSPC, ERR_SYS, EXIT_FINDING },
 		{ -EINVAL, ERR_NONE, EXIT_FINDING },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

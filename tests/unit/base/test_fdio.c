@@ -141,8 +141,8 @@ static void test_mkdir_p(void **state)
 static void test_join(void **state)
 {
 	(void)state;
-	static const char *const rows[][3] = { { "/a", "b", "/a/b" },  { "/a/", "/b", "/a/b" }, { "/", "b", "/b" },
-					       { "", "b", "b" },       { "a//", "b/c", "a/b/c" }, { "//", "b", "/b" } };
+	static const char *const rows[][3] = { { "/a", "b", "/a/b" }, { "/a/", "/b", "/a/b" },   { "/", "b", "/b" },
+					       { "", "b", "b" },      { "a//", "b/c", "a/b/c" }, { "//", "b", "/b" } };
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		AUTO_STR path = fdio_join(rows[i][0], rows[i][1]);
 		assert_string_equal(path, rows[i][2]);

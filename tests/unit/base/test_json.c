@@ -11,17 +11,17 @@
 #include "base/json.h"
 #include "scratch.h"
 
-static const char stack[] = "{\n"					    /* 1 */
-			    "  \"name\": \"a\\\"}{][\",\n"		    /* 2 */
-			    "  \"list\": [ 1,\n"			    /* 3 */
-			    "     [2, {\"x\": \"]\"}],\n"		    /* 4 */
-			    "     {\"deep\":\n"				    /* 5 */
-			    "        {\"a/b~c\": true}}\n"		    /* 6 */
-			    "  ],\n"					    /* 7 */
-			    "  \"\\u00e9\\n\": null, \"components\": {\n"   /* 8 */
-			    "     \"nccl\": \"2.26\",\n"		    /* 9 */
-			    "\n"					    /* 10 */
-			    "     \"nccl-tests\": -1.5e3 }\n"		    /* 11 */
+static const char stack[] = "{\n"                                         /* 1 */
+			    "  \"name\": \"a\\\"}{][\",\n"                /* 2 */
+			    "  \"list\": [ 1,\n"                          /* 3 */
+			    "     [2, {\"x\": \"]\"}],\n"                 /* 4 */
+			    "     {\"deep\":\n"                           /* 5 */
+			    "        {\"a/b~c\": true}}\n"                /* 6 */
+			    "  ],\n"                                      /* 7 */
+			    "  \"\\u00e9\\n\": null, \"components\": {\n" /* 8 */
+			    "     \"nccl\": \"2.26\",\n"                  /* 9 */
+			    "\n"                                          /* 10 */
+			    "     \"nccl-tests\": -1.5e3 }\n"             /* 11 */
 			    "}\n";
 
 static void test_lines(void **state)
@@ -120,8 +120,12 @@ static void test_load_refuses_a_nul(void **state)
 }
 
 static const struct json_field fields[] = {
-	{ "name", JSON_KIND_STRING, true }, { "count", JSON_KIND_INT, false }, { "on", JSON_KIND_BOOL, false },
-	{ "env", JSON_KIND_OBJECT, false }, { "list", JSON_KIND_ARRAY, false }, { "any", JSON_KIND_ANY, false },
+	{ "name", JSON_KIND_STRING, true },
+	{ "count", JSON_KIND_INT, false },
+	{ "on", JSON_KIND_BOOL, false },
+	{ "env", JSON_KIND_OBJECT, false },
+	{ "list", JSON_KIND_ARRAY, false },
+	{ "any", JSON_KIND_ANY, false },
 	{ 0 },
 };
 

@@ -34,8 +34,12 @@ static const struct opt opts[] = {
 	{ 0 },
 };
 
-static const struct verb verb = { .name = "up", .operands = "NAME", .help = "h", .opts = opts,
-				  .args_size = sizeof(struct args), .max_operands = -1 };
+static const struct verb verb = { .name = "up",
+				  .operands = "NAME",
+				  .help = "h",
+				  .opts = opts,
+				  .args_size = sizeof(struct args),
+				  .max_operands = -1 };
 
 /* One parse of a line that is split at blanks. */
 struct parsed {
@@ -213,14 +217,20 @@ static void test_parse_bytes(void **state)
 	static const struct {
 		const char *text;
 		uint64_t want;
-	} good[] = { { "0", 0 }, { "8", 8 }, { "1k", 1024 }, { "64M", 64 << 20 }, { "2G", 2ull << 30 },
-		     { "3T", 3ull << 40 }, { "18446744073709551615", UINT64_MAX } };
+	} good[] = { { "0", 0 },
+		     { "8", 8 },
+		     { "1k", 1024 },
+		     { "64M", 64 << 20 },
+		     { "2G", 2ull << 30 },
+		     { "3T", 3ull << 40 },
+		     { "18446744073709551615", UINT64_MAX } };
 	for (size_t i = 0; i < COUNT_OF(good); i++) {
 		uint64_t n = 1;
 		assert_int_equal(opt_parse_bytes(good[i].text, &n), 0);
 		assert_int_equal(n, good[i].want);
 	}
-	static const char *const bad[] = { "", "K", "-1", "1.5M", "1KB", "1 K", "18446744073709551616", "16777216T", "0x8" };
+	static const char *const bad[] = { "",          "K",  "-1", "1.5M", "1KB", "1 K", "18446744073709551616",
+					   "16777216T", "0x8" };
 	for (size_t i = 0; i < COUNT_OF(bad); i++) {
 		uint64_t n = 1;
 		assert_int_equal(opt_parse_bytes(bad[i], &n), -EINVAL);
@@ -237,8 +247,13 @@ static void test_help_text_tells_every_option(void **state)
 	opt_print_help(&verb, "kiln launch up", to);
 	fclose(to);
 	static const char *const want[] = {
-		"usage: kiln launch up [OPTION...] NAME\n", "  -n, --nodes N ", "how many (default 2)\n", "      --wait TIME ",
-		"how shown (json|table; default table)\n",  "--help ",	      "words; may be given many times\n",
+		"usage: kiln launch up [OPTION...] NAME\n",
+		"  -n, --nodes N ",
+		"how many (default 2)\n",
+		"      --wait TIME ",
+		"how shown (json|table; default table)\n",
+		"--help ",
+		"words; may be given many times\n",
 	};
 	for (size_t i = 0; i < COUNT_OF(want); i++)
 		if (!strstr(text, want[i]))
