@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A step's packages as a flat apt repository of its own. It needs no signature: every file was verified against the
+ * signed lists when it was planned and fetched, and apt checks it again against the index, so [trusted=yes] is right.
+ */
+#ifndef KILN_BAKE_POOL_H
+#define KILN_BAKE_POOL_H
+
+#include "base/err.h"
+#include "stack/plan.h"
+
+/* Makes the folder with hard links to the downloads, Packages and Release. -ENOENT: a download is missing. */
+int pool_make(const char *dir, const struct plan *p, const struct plan_step *s, struct err *e);
+/* Makes the folder with a step's sources under their names, verified once more. ERR_REMOTE: a download has changed on
+ * this disk since it was verified; it is removed. */
+int pool_make_sources(const char *dir, const struct plan_step *s, struct err *e);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "bake/target.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/own.h"
+
+const struct bake_target *const target_rows[] = { &target_oci, &target_sqsh, NULL };
+
+const struct bake_target *target_find(const char *name)
+{
+	for (size_t i = 0; target_rows[i]; i++)
+		if (strcmp(target_rows[i]->name, name) == 0)
+			return target_rows[i];
+	return NULL;
+}
+
+int target_check_folder(const char *output, struct err *e)
+{
+	AUTO_STR copy = strdup(output);
+	struct stat st;
+	if (!copy)
+		return err_set(e, -ENOMEM, "out of memory for a path");
+
+	char *slash = strrchr(copy, '/');
+	if (slash && slash != copy)
+		*slash = '\0';
+	const char *parent = !slash ? "." : slash == copy ? "/" : copy;
+	if (stat(parent, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_input(e, "%s: there is no folder %s: make it or choose another --output", output, parent);
+	if (access(parent, W_OK | X_OK) < 0) {
+		err_sys(e, "%s: the folder %s cannot be written", output, parent);
+		return err_hint(e, "choose another --output");
+	}
+	return 0;
+}
+
+/* Sets NAME=value in a list that has room for it. */
+static int env_set(char **env, const char *pair)
+{
+	size_t name_len = strcspn(pair, "=") + 1;
+	char *copy = strdup(pair);
+	if (!copy)
+		return -ENOMEM;
+	while (*env && strncmp(*env, pair, name_len) != 0)
+		env++;
+	free(*env);
+	*env = copy;
+	return 0;
+}
+
+int target_env(const struct plan *p, char ***ret, struct err *e)
+{
+	size_t most = 2;
+	for (char **v = p->env; v && *v; v++)
+		most++;
+	for (size_t i = 0; i < p->step_count; i++)
+		for (char **v = p->steps[i].image_env; v && *v; v++)
+			most++;
+
+	AUTO_STRINGS env = calloc(most, sizeof(*env));
+	int rc = env ? env_set(env, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin") : -ENOMEM;
+	for (size_t i = 0; i < p->step_count; i++)
+		for (char **v = p->steps[i].image_env; v && *v && rc == 0; v++)
+			rc = env_set(env, *v);
+	for (char **v = p->env; v && *v && rc == 0; v++)
+		rc = env_set(env, *v);
+	if (rc < 0)
+		return err_set(e, rc, "out of memory for the image's environment");
+	*ret = steal(env);
+	return 0;
+}
