@@ -3,7 +3,7 @@
 BUILD ?= build
 export KILN_STATE ?= $(CURDIR)/.kiln
 # What must be root (overlay mounts, namespaces) asks sudo for it when we are not.
-SUDO := $(if $(filter 0,$(shell id -u)),,sudo --preserve-env=KILN_STATE,KILN_BUILD,CI)
+SUDO := $(if $(filter 0,$(shell id -u)),,$(if $(shell command -v sudo),sudo --preserve-env=KILN_STATE,KILN_BUILD,CI,NO_COLOR))
 
 all: build
 
@@ -50,8 +50,11 @@ bench:
 	@$(MAKE) --no-print-directory build
 	@$(SUDO) env KILN_BUILD=$(abspath $(BUILD)) bench/run
 
-install: build
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir=$(abspath $(DESTDIR)))
+# make install [prefix=/usr] [DESTDIR=/tmp/root]
+install: $(BUILD)/build.ninja
+	@$(if $(prefix),meson configure $(BUILD) -Dprefix=$(prefix) >/dev/null)
+	@ninja -C $(BUILD) --quiet
+	@meson install -C $(BUILD) --no-rebuild --quiet $(if $(DESTDIR),--destdir=$(abspath $(DESTDIR)))
 
 clean:
 	rm -rf build build-sanitize

@@ -163,13 +163,30 @@ static int to_options(const struct all_reduce_args *a, struct collective_options
 		return rc;
 	o.average = (enum collective_average)average;
 	*ret = o;
-	return 0;
+	return collective_check(&o, e);
 }
 
 static double least_busbw(void)
 {
 	const char *text = getenv("NCCL_TESTS_MIN_BW");
 	return text ? strtod(text, NULL) : 0;
+}
+
+/* What the lines need while the work goes on. */
+struct speaker {
+	const struct team *team;
+	const struct collective_options *options;
+};
+
+static void print_head(void *arg)
+{
+	const struct speaker *s = arg;
+	AUTO_BUF text;
+
+	buf_init(&text, 16 << 20);
+	collective_table_head(&text, &collective_all_reduce, s->team, s->options);
+	fputs(buf_text(&text), stdout);
+	fflush(stdout);
 }
 
 static void print_row(void *arg, const struct collective_row *row)
@@ -205,19 +222,18 @@ static int work(struct team *t, const void *args, int *ret_status, struct err *e
 	const bool speaks = t->ranks->rank == 0;
 	AUTO(collective_result) r = NULL;
 	struct collective_options o;
+	struct speaker speaker = { .team = t, .options = &o };
+	struct collective_listener listener = { .arg = &speaker };
 	struct err mine = { 0 };
-	AUTO_BUF head;
 	int rc = to_options(a, &o, e);
 
 	if (rc < 0)
 		return rc;
-	buf_init(&head, 1 << 20);
 	if (speaks && !a->json) {
-		collective_table_head(&head, &collective_all_reduce, t, &o);
-		fputs(buf_text(&head), stdout);
-		fflush(stdout);
+		listener.on_start = print_head;
+		listener.on_row = print_row;
 	}
-	rc = collective_run(&collective_all_reduce, t, &o, speaks && !a->json ? print_row : NULL, NULL, &r, e);
+	rc = collective_run(&collective_all_reduce, t, &o, &listener, &r, e);
 	if (rc < 0)
 		return rc;
 	if (speaks)

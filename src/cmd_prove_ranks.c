@@ -13,6 +13,7 @@
 #define MAX_WORDS_BYTES (1 << 20)
 #define RANKS_ALONE 2
 #define RANKS_MOST 65536
+#define MPIRUN_GRACE_MS 10000 /* for mpirun to end after a rank has failed */
 
 extern char **environ;
 
@@ -104,7 +105,8 @@ static int launch(const struct ranks_work *work, const struct ranks_args *ranks,
 		return rc;
 	o.hosts = hosts;
 	o.program = program;
-	o.subnet = subnet = mpirun_subnet(hosts);
+	subnet = mpirun_subnet(hosts);
+	o.subnet = subnet;
 	o.one_per_host = work->one_per_host && hosts->count > 1 && !ranks->ranks;
 	o.ranks = ranks->ranks ? (uint32_t)ranks->ranks : o.one_per_host ? (uint32_t)hosts->count : hosts->slots;
 	if (o.ranks > hosts->slots)
@@ -117,7 +119,7 @@ static int launch(const struct ranks_work *work, const struct ranks_args *ranks,
 		return rc;
 	text = mpirun_text(argv);
 	fprintf(stderr, "+ %s\n", text ? text : "mpirun");
-	return mpirun_run(argv, ret_status, e);
+	return mpirun_run(argv, MPIRUN_GRACE_MS, ret_status, e);
 }
 
 /* Joins the ranks and does the work. Gives set also on failure, when it was opened. */

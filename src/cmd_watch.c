@@ -27,6 +27,7 @@ struct run_args {
 	const char *event_log;
 	const char *metrics_log;
 	const char *kmsg;
+	const char *from;
 	uint64_t metrics_max_bytes;
 	uint32_t for_ms;
 	uint32_t period_ms;
@@ -51,6 +52,7 @@ static int run_agent(const struct run_args *args, struct err *e)
 		.metrics_log = args->metrics_log,
 		.metrics_max_bytes = args->metrics_max_bytes,
 		.kmsg = args->kmsg,
+		.from_now = strcmp(args->from, "now") == 0,
 		.period_ms = args->period_ms,
 		.for_ms = args->for_ms,
 		.terminal = isatty(STDOUT_FILENO) ? stdout : NULL,
@@ -80,6 +82,8 @@ static const struct opt run_opts[] = {
 	  "time between samples of the metrics", NULL },
 	{ "kmsg", 0, OPT_STR, offsetof(struct run_args, kmsg), "FILE", "/dev/kmsg",
 	  "read the kernel log from FILE (the device, or a file or FIFO of its records)", "<file>" },
+	{ "from", 0, OPT_CHOICE, offsetof(struct run_args, from), "WHERE", "oldest",
+	  "at the first start in a boot, read the kernel log from its oldest record or from now on", "oldest|now" },
 	{ 0 },
 };
 

@@ -217,6 +217,8 @@ int bake_make(const struct plan *p, const struct bake_target *t, const char *out
 	int rc = bake_check(t, output, e);
 	if (rc == 0)
 		rc = baking_run(&b, failure, r, e);
+	if (rc == -EINTR && o->stop && *o->stop)
+		return err_set(e, -EINTR, "interrupted: what is finished is kept, the next run goes on from there");
 	if (rc < 0)
 		return rc;
 	r->ns = clock_mono_ns() - begin_ns;

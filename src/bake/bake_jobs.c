@@ -272,5 +272,7 @@ int bake_jobs_run(struct bake_jobs *b, struct err *e)
 	free(build_job);
 	int rc = graph_run(m.graph, m.count, JOBS_THREADS, jobs_cancel, b, e);
 	pthread_mutex_destroy(&b->lock);
+	if (rc == -ENOSPC)
+		fetch_remove_parts();
 	return rc;
 }

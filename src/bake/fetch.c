@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bake/fetch.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #define FETCH_PARALLEL 8u
 #define FETCH_ATTEMPTS 4u
 #define FETCH_BACKOFF_MS 1000u
+#define FETCH_PART_SUFFIX ".part"
 #define FETCH_TICK_MS 100u
 /* Of a file whose size nobody told: more than any source that a component may name. */
 #define FETCH_UNKNOWN_MAX ((int64_t)64 << 30)
@@ -252,7 +254,7 @@ static int fetch_add(struct fetch *f, const struct plan_source *s, struct err *e
 	rc = fetch_path(s->sha256, &file->path, e);
 	if (rc < 0)
 		return rc;
-	file->part = str_printf("%s.part", file->path);
+	file->part = str_printf("%s" FETCH_PART_SUFFIX, file->path);
 	if (!file->part)
 		return err_set(e, -ENOMEM, "out of memory for a path");
 	if (s->bytes > 0)
@@ -321,7 +323,17 @@ int fetch_all(const struct plan_source *const *sources, size_t count, const stru
 		rc = fetch_add(&f, sources[i], e);
 	if (rc == 0 && f.count > 0)
 		rc = fetch_run(&f, e);
-	for (size_t i = 0; rc == -ENOSPC && i < f.count; i++)
-		unlink(f.files[i].part); /* where there is no room, parts are in the way */
 	return rc;
+}
+
+void fetch_remove_parts(void)
+{
+	AUTO_STR path = NULL;
+	AUTO_DIR dir = state_dir("downloads", &path, NULL) == 0 ? opendir(path) : NULL;
+
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		size_t len = strlen(d->d_name), suffix = strlen(FETCH_PART_SUFFIX);
+		if (len > suffix && strcmp(d->d_name + len - suffix, FETCH_PART_SUFFIX) == 0)
+			unlinkat(dirfd(dir), d->d_name, 0);
+	}
 }

@@ -31,6 +31,9 @@ struct fetch_options {
  * -ELIBACC: no libcurl; -EINTR: stopped. */
 int fetch_all(const struct plan_source *const *sources, size_t count, const struct fetch_options *o, struct err *e);
 
+/* Removes every part that was left to be continued: where there is no room, they are in the way. */
+void fetch_remove_parts(void);
+
 /* Gives STATE/downloads/<sha256>, whether it is there or not. */
 int fetch_path(const char *sha256, char **ret, struct err *e);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bake/target.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,10 +31,10 @@ int target_check_folder(const char *output, struct err *e)
 	const char *parent = !slash ? "." : slash == copy ? "/" : copy;
 	if (stat(parent, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_input(e, "%s: there is no folder %s: make it or choose another --output", output, parent);
-	if (access(parent, W_OK | X_OK) < 0) {
-		err_sys(e, "%s: the folder %s cannot be written", output, parent);
-		return err_hint(e, "choose another --output");
-	}
+	if (access(parent, W_OK | X_OK) < 0) /* root is refused only by a read-only file system: to a user the same */
+		return err_native(e, -EACCES, ERR_SYS, errno,
+				  "%s: the folder %s cannot be written (%s): choose another --output", output, parent,
+				  strerror(errno));
 	return 0;
 }
 

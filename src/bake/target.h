@@ -47,7 +47,7 @@ const struct bake_target *target_find(const char *name);
 extern const struct bake_target target_oci;
 extern const struct bake_target target_sqsh;
 
-/* Can something be made beside output? ERR_INPUT: its folder is missing; -EACCES, -EROFS. */
+/* Can something be made beside output? ERR_INPUT: its folder is missing; -EACCES. */
 int target_check_folder(const char *output, struct err *e);
 
 /* The image's environment: PATH, the components' own, the stack's (which win). Gives a NULL-ended list (AUTO_STRINGS);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define ERR_PLAIN
 #include "base/err.h"
 
 #include <errno.h>

@@ -35,6 +35,10 @@ int json_doc_line(const struct json_doc *d, const char *pointer);
 int json_doc_error(const struct json_doc *d, const char *pointer, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+#if defined(__clang_analyzer__) && !defined(ERR_PLAIN) /* ERR_PLAIN: where they are defined */
+#define json_doc_error(d, pointer, e, ...) (json_doc_error(d, pointer, e, __VA_ARGS__), -22) /* see err.h */
+#endif
+
 enum json_kind { JSON_KIND_STRING, JSON_KIND_INT, JSON_KIND_BOOL, JSON_KIND_OBJECT, JSON_KIND_ARRAY, JSON_KIND_ANY };
 
 struct json_field {

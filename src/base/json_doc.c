@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json_doc_load, _parse, _free, _error, _check. */
+#define ERR_PLAIN
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -39,7 +39,7 @@ static void bench_fini(struct bench *b)
 	free(b->times_us);
 }
 
-static int check_options(const struct collective_options *o, struct err *e)
+int collective_check(const struct collective_options *o, struct err *e)
 {
 	if (o->min_bytes > o->max_bytes)
 		return err_input(e, "the smallest size (-b %llu) is above the largest (-e %llu)",
@@ -76,8 +76,10 @@ static int bench_init(struct bench *b, struct err *e)
 {
 	const uint64_t most = b->options->max_bytes;
 	const size_t scratch = algorithm_scratch_bytes(b->team->ranks->size, most);
-	int rc = check_memory(b->team->ranks, 2 * most + scratch, e);
+	int rc = algorithm_choose(b->options->algorithm, b->team->ranks->size, most, &b->algorithm, e);
 
+	if (rc == 0)
+		rc = check_memory(b->team->ranks, 2 * most + scratch, e);
 	if (rc == 0)
 		rc = buffer_init(&b->in, b->team->endpoint, most, e);
 	if (rc == 0)
@@ -243,8 +245,8 @@ static int add_row(struct collective_result *r, const struct collective_row *row
 	return 0;
 }
 
-static int measure_sizes(struct bench *b, struct collective_result *r,
-			 void (*on_row)(void *arg, const struct collective_row *row), void *arg, struct err *e)
+static int measure_sizes(struct bench *b, struct collective_result *r, const struct collective_listener *listener,
+			 struct err *e)
 {
 	const struct collective_options *o = b->options;
 	uint64_t bytes = o->min_bytes;
@@ -258,8 +260,8 @@ static int measure_sizes(struct bench *b, struct collective_result *r,
 				return rc;
 			if (add_row(r, &row) < 0)
 				return err_set(e, -ENOMEM, "%zu results", r->count);
-			if (on_row)
-				on_row(arg, &row);
+			if (listener->on_row)
+				listener->on_row(listener->arg, &row);
 		}
 		bytes += step ? step : 1;
 	}
@@ -267,8 +269,7 @@ static int measure_sizes(struct bench *b, struct collective_result *r,
 }
 
 int collective_run(const struct collective_ops *ops, struct team *t, const struct collective_options *options,
-		   void (*on_row)(void *arg, const struct collective_row *row), void *arg,
-		   struct collective_result **ret, struct err *e)
+		   const struct collective_listener *listener, struct collective_result **ret, struct err *e)
 {
 	__attribute__((cleanup(bench_fini))) struct bench b = { .ops = ops, .team = t, .options = options };
 	AUTO(collective_result) r = calloc(1, sizeof(*r));
@@ -278,14 +279,16 @@ int collective_run(const struct collective_ops *ops, struct team *t, const struc
 	if (!r)
 		return err_set(e, -ENOMEM, "results");
 	r->start_ns = clock_wall_ns();
-	if (check_options(options, &mine) == 0)
+	if (collective_check(options, &mine) == 0)
 		bench_init(&b, &mine);
 	rc = rank_agree(t->ranks, &mine, e);
+	if (rc == 0 && listener->on_start)
+		listener->on_start(listener->arg);
 	for (uint32_t i = 0; i < options->type_count && rc == 0; i++)
 		for (uint32_t j = 0; j < options->op_count && rc == 0; j++) {
 			b.type = options->types[i];
 			b.op = options->ops[j];
-			rc = measure_sizes(&b, r, on_row, arg, e);
+			rc = measure_sizes(&b, r, listener, e);
 		}
 	if (rc < 0)
 		return rc;

@@ -77,12 +77,19 @@ struct collective_result {
 	int64_t start_ns, end_ns; /* wall clock */
 };
 
-/* Collective: every rank gets the same rows. on_row (may be NULL) is called as each is known. A wrong element is no error;
- * it is counted. Errors: ERR_INPUT for options that make no sense; -ENOMEM when the buffers do not fit into memory;
- * request's and the rank set's. */
+/* Called on every rank; any may be NULL. */
+struct collective_listener {
+	void (*on_start)(void *arg); /* all that can be refused is behind us */
+	void (*on_row)(void *arg, const struct collective_row *row);
+	void *arg;
+};
+
+/* ERR_INPUT for options that make no sense, whatever the ranks. */
+int collective_check(const struct collective_options *o, struct err *e);
+/* Collective: every rank gets the same rows. A wrong element is no error; it is counted. Errors: collective_check's;
+ * -ENOMEM when the buffers do not fit into memory; request's and the rank set's. */
 int collective_run(const struct collective_ops *ops, struct team *t, const struct collective_options *options,
-		   void (*on_row)(void *arg, const struct collective_row *row), void *arg,
-		   struct collective_result **ret, struct err *e);
+		   const struct collective_listener *listener, struct collective_result **ret, struct err *e);
 void collective_result_free(struct collective_result *r);
 AUTO_DEFINE(collective_result)
 

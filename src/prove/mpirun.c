@@ -20,7 +20,6 @@
 #define SSH_ARGUMENTS "-o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=10 -o ServerAliveInterval=5"
 
 #define POLL_MS 50
-#define GRACE_NS 10000000000LL /* for mpirun to end after a rank has failed */
 
 /* A NULL-ended list that grows; a failed add shows in `failed`. */
 struct list {
@@ -231,7 +230,7 @@ static int stop(const struct watch *w)
 	return status;
 }
 
-int mpirun_run(char *const *argv, int *ret_status, struct err *e)
+int mpirun_run(char *const *argv, uint32_t grace_ms, int *ret_status, struct err *e)
 {
 	struct watch w = { 0 };
 	AUTO_STR path = child_which("mpirun");
@@ -249,13 +248,14 @@ int mpirun_run(char *const *argv, int *ret_status, struct err *e)
 			pass_on(&w);
 		else if (p.revents) /* closed: it is about to end */
 			clock_sleep_ms(POLL_MS);
-		if (!w.rank_failed || clock_mono_ns() - w.failed_ns < GRACE_NS)
+		if (!w.rank_failed || clock_mono_ns() - w.failed_ns < (int64_t)grace_ms * 1000000)
 			continue;
 		stop(&w);
 		return err_native(
 			e, -EHOSTUNREACH, ERR_REMOTE, 0,
-			"mpirun was ended: a rank failed 10 s ago and it still waits for a host that does not "
-			"answer; is the host up?");
+			"mpirun was ended: a rank failed %u ms ago and it still waits for a host that does not "
+			"answer; is the host up?",
+			grace_ms);
 	}
 	for (;;) { /* its last words */
 		struct pollfd p = { .fd = from, .events = POLLIN };

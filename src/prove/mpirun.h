@@ -26,8 +26,8 @@ char *mpirun_subnet(const struct hosts *h);
 char *mpirun_text(char *const *argv);
 /* Runs it with our standard output and error and gives the exit status that ours shall be: a rank's 0 to 4 as it is,
  * everything else 4 (something remote failed). When a rank has said that it failed ("kiln ...: ...") and mpirun does not
- * end within 10 s, since it cannot reach a host any more, it is ended. -ENODEV: mpirun is not installed; -EHOSTUNREACH
+ * end within grace_ms, since it cannot reach a host any more, it is ended. -ENODEV: mpirun is not installed; -EHOSTUNREACH
  * in ERR_REMOTE: it had to be ended. */
-int mpirun_run(char *const *argv, int *ret_status, struct err *e);
+int mpirun_run(char *const *argv, uint32_t grace_ms, int *ret_status, struct err *e);
 
 #endif

@@ -6,7 +6,8 @@
 
 static double seconds(int64_t ns)
 {
-	return (double)(ns / 1000) / 1e6;
+	const int64_t us = ns / 1000; /* whole microseconds read better */
+	return (double)us / 1e6;
 }
 
 static json_t *row_json(const struct node_row *row)

@@ -46,14 +46,15 @@ struct transfer_result {
 	bool verified;
 };
 
-/* Collective, for an even number of ranks; every rank gets the same result. on_burst and on_size (may be NULL) are called
- * on rank 0 as each is known. A wrong byte is no error: it shows in the result. Errors: ERR_INPUT; request's; the rank
- * set's. */
+/* Called on rank 0 as each is known; both may be NULL. */
 struct transfer_listener {
 	void (*on_burst)(void *arg, const struct transfer_burst *b);
 	void (*on_size)(void *arg, const struct transfer_size *s);
 	void *arg;
 };
+
+/* Collective, for an even number of ranks; every rank gets the same result. A wrong byte is no error: it shows in the
+ * result. Errors: ERR_INPUT; request's; the rank set's. */
 int transfer_run(struct team *t, const struct transfer_options *o, const struct transfer_listener *listener,
 		 struct transfer_result **ret, struct err *e);
 void transfer_result_free(struct transfer_result *r);

@@ -52,7 +52,7 @@ static int check_components(const struct stack *s, struct err *e)
 					      "\"=other\" or a version such as \"1.2.3\"",
 					      name);
 		const char *rest = spec[0] == '=' ? spec + 1 : spec;
-		if (!rest[0] || rest[strspn(rest, VERSION_CHARS)])
+		if (!isalnum((unsigned char)rest[0]) || rest[strspn(rest, VERSION_CHARS)])
 			return json_doc_error(s->doc, at, e,
 					      "'%s' is not a version of '%s'; write \"latest\", \"self\", \"=other\" "
 					      "or a version such as \"1.2.3\"",

@@ -123,9 +123,10 @@ static void *writer_body(void *arg)
 {
 	struct agent *a = arg;
 	bool gave_up = false; /* then nothing more is kept: a later mark would pass over what was left */
-	for (bool closed = false; !closed;) {
+	uint32_t lazy_ms = 0; /* the first mark is kept at once: from then on a start knows what it has missed */
+	for (bool closed = false; !closed; lazy_ms = MARK_LAZY_MS) {
 		struct queue_batch b __attribute__((cleanup(queue_batch_fini))) = { 0 };
-		if (queue_take(a->queue, MARK_LAZY_MS, &b) < 0) {
+		if (queue_take(a->queue, lazy_ms, &b) < 0) {
 			clock_sleep_ms(WRITE_RETRY_MS); /* out of memory: the records wait in the queue */
 			continue;
 		}
@@ -158,7 +159,7 @@ static int prepare(struct agent *a, struct err *e)
 
 static int open_sinks(struct agent *a, struct err *e)
 {
-	for (size_t i = 0; sinks[i] && i < SINKS_MAX; i++) {
+	for (size_t i = 0; i < SINKS_MAX && sinks[i]; i++) {
 		int rc = sink_new(sinks[i], a->config, a->spool, &a->sinks[i].sink, e);
 		if (rc < 0)
 			return rc;

@@ -3,6 +3,7 @@
 #ifndef KILN_WATCH_CONFIG_H
 #define KILN_WATCH_CONFIG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -15,10 +16,11 @@ struct watch_config {
 	const char *event_log;      /* path */
 	const char *metrics_log;    /* path */
 	uint64_t metrics_max_bytes; /* the metrics log is moved to PATH.1 before it grows past this */
-	const char *kmsg;           /* path under the world's root */
-	uint32_t period_ms;         /* between samples */
-	uint32_t for_ms;            /* 0: until told to stop */
-	FILE *terminal;             /* each event is shown here in one line; NULL: it is logged */
+	bool from_now;    /* at a first start, the kernel log is read from its end instead of from its oldest record */
+	const char *kmsg; /* path under the world's root */
+	uint32_t period_ms; /* between samples */
+	uint32_t for_ms;    /* 0: until told to stop */
+	FILE *terminal;     /* each event is shown here in one line; NULL: it is logged */
 };
 
 #endif

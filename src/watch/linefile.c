@@ -136,7 +136,7 @@ char *linefile_rotated(const char *path, const struct linefile_at *was)
 	AUTO_DIR d = folder ? opendir(folder) : NULL;
 	const struct dirent *entry;
 	while (d && (entry = readdir(d))) {
-		struct linefile_at at;
+		struct linefile_at at = { 0 };
 		AUTO_STR name = entry->d_ino == was->inode ? fdio_join(folder, entry->d_name) : NULL;
 		if (name && linefile_stat(name, &at) == 0 && at.dev == was->dev && at.inode == was->inode)
 			return steal(name);

@@ -105,12 +105,12 @@ int queue_take(struct queue *q, uint32_t lazy_ms, struct queue_batch *ret)
 	wait_filled(q, lazy_ms);
 	struct queue_batch b = { .count = q->count, .has_mark = q->has_mark, .mark = q->mark, .closed = q->closed };
 	if (b.count) {
-		b.records = malloc(b.count * sizeof(*b.records));
+		b.records = malloc(b.count * sizeof(struct record *));
 		if (!b.records) {
 			pthread_mutex_unlock(&q->lock);
 			return -ENOMEM;
 		}
-		memcpy(b.records, q->records, b.count * sizeof(*b.records));
+		memcpy(b.records, q->records, b.count * sizeof(struct record *));
 	}
 	q->count = 0;
 	q->bytes = 0;

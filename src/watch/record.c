@@ -183,7 +183,7 @@ struct record *record_of_gap(const struct record_origin *o, int64_t wall_ns, uin
 	if (j) {
 		json_object_set_new(j, "first", json_integer((json_int_t)first));
 		json_object_set_new(j, "last", json_integer((json_int_t)last));
-		json_object_set_new(j, "lost", json_integer((json_int_t)(last - first + 1)));
+		json_object_set_new(j, "lost", json_integer((json_int_t)last - (json_int_t)first + 1));
 	}
 	return own_event(j, wall_ns, id, &m, text);
 }

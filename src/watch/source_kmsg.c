@@ -18,12 +18,32 @@ struct state {
 	bool said_bad;
 };
 
+/* Reads to the end without looking, so that the mark stands there, also for a next start. */
+static int pass_over(struct state *s, const struct source_env *env, struct err *e)
+{
+	int rc;
+	while ((rc = kmsg_next(s->log, &s->record, e)) != -EAGAIN) {
+		if (rc == -EPIPE || rc == -EBADMSG)
+			continue;
+		if (rc < 0)
+			return rc;
+		s->has_last = true;
+		s->last = s->record.seq;
+	}
+	if (s->has_last)
+		queue_mark(env->queue, s->last);
+	return 0;
+}
+
 static int open_log(void *state, const struct source_env *env, struct err *e)
 {
 	struct state *s = state;
 	s->has_last = env->has_mark;
 	s->last = env->mark;
-	return kmsg_open(env->config->world, env->config->kmsg, &s->log, e);
+	int rc = kmsg_open(env->config->world, env->config->kmsg, &s->log, e);
+	if (rc == 0 && !s->has_last && env->config->from_now)
+		rc = pass_over(s, env, e);
+	return rc;
 }
 
 static void close_log(void *state)

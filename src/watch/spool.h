@@ -53,6 +53,7 @@ void spool_list_fini(struct spool_list *l);
 /* Where a sink stands and what it keeps there ("" when it has never been). Gives the state (free() it). */
 int spool_sink_load(struct spool *s, const char *sink, enum record_kind kind, int64_t *ret_n, char **ret_state,
 		    struct err *e);
+/* Moves a sink's place and what it keeps there, on the disk when it returns. ERR_SQLITE, -ENOSPC: it has not moved. */
 int spool_sink_save(struct spool *s, const char *sink, enum record_kind kind, int64_t n, const char *state,
 		    struct err *e);
 /* The last place taken; 0: none. */

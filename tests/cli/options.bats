@@ -163,16 +163,3 @@ offers() {
   run bash --norc -ic 'source <(kiln completion bash); complete -p kiln' 2>/dev/null
   [[ "$output" == *"complete -F _kiln kiln"* ]]
 }
-
-@test "start-up that does no work stays under 10 ms" {
-  ! grep -qa __asan_init "$(command -v kiln)" || skip "a sanitized kiln starts slower"
-  # the best of many: what the program needs, not what else the machine does
-  run python3 - <<'PY'
-import subprocess, time
-best = min((lambda t: (subprocess.run(["kiln", "--version"], stdout=subprocess.DEVNULL, check=True), time.monotonic() - t)[1])(time.monotonic()) for _ in range(30))
-print(f"{best * 1000:.1f} ms")
-raise SystemExit(best > 0.010)
-PY
-  echo "$output"
-  [ "$status" -eq 0 ]
-}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # kiln plan: the stacks that kiln ships against the real mirror, and what is wrong in a stack file.
+bats_require_minimum_version 1.5.0
 load ../helper
 
 setup_file() {
@@ -41,10 +42,10 @@ refuses_file() {
 @test "plan prints every step of stacks/local.json, in an order that can be built" {
   plan_local
   local names
-  names=$(awk '$1 ~ /^[0-9]+$/ && NF > 5 { print $2 }' <<<"$output" | tr '\n' ' ')
+  names=$(sed -n 's/^ *[0-9]\+ \+\([a-z0-9:-]\+\) .* [0-9a-f]\{12\}  .*/\1/p' <<<"$output" | tr '\n' ' ')
   [ "$names" = "base rdma-core libfabric openmpi openssh kiln:buildroot kiln " ]
-  [[ "$output" =~ "Debian GNU/Linux 12 (bookworm)" ]]
-  [[ "$output" =~ "from http://deb.debian.org/debian bookworm" ]]
+  [[ "$output" == *"Debian GNU/Linux 12 (bookworm)"* ]]
+  [[ "$output" == *"from http://deb.debian.org/debian bookworm"* ]]
   [[ "$output" =~ lock\ [0-9a-f]{64} ]]
 }
 
@@ -83,12 +84,14 @@ EOF
   [ "$output" = "$first" ]
 }
 
-@test "the plan does not depend on the folder it is made in, nor on the state folder's" {
+@test "the plan does not depend on the state folder it is made in" {
   plan_local
+  stack '"openmpi": "latest", "openssh": "latest"'
+  run --separate-stderr kiln plan stack.json
   local lock
   lock=$(grep '^lock' <<<"$output")
   own_state
-  run --separate-stderr kiln plan "$ROOT/stacks/local.json"
+  run --separate-stderr kiln plan stack.json
   [ "$status" -ne 4 ] || skip "the Debian mirror cannot be reached"
   [ "$status" -eq 0 ]
   [ "$(grep '^lock' <<<"$output")" = "$lock" ]
@@ -184,6 +187,7 @@ dead_mirror() {
   stack '"libfabric": "latest"'
   run kiln plan stack.json
   [ "$status" -ne 3 ] || skip "$output"
+  output=$(grep -v ' \.\.\.' <<<"$output") # apt tries more than once, and what takes long is shown
   refuses 4 "package lists of debian12 failed.*127\.0\.0\.1.*check the network"
   [ -z "$(find "$KILN_STATE/apt/debian12" -mindepth 1 -not -name lock)" ]
 }

@@ -39,13 +39,15 @@ static char *listing(const char *file)
 	archive_read_support_filter_gzip(a);
 	archive_read_support_format_tar(a);
 	assert_int_equal(archive_read_open_filename(a, path, 4096), ARCHIVE_OK);
-	while (archive_read_next_header(a, &entry) == ARCHIVE_OK) {
+	/* a name that the C locale cannot spell is only a warning */
+	for (int rc; (rc = archive_read_next_header(a, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN;) {
+		const char *name = archive_entry_pathname(entry);
 		const char *link = archive_entry_hardlink(entry);
 		const char *target = archive_entry_symlink(entry);
 		const char *owner = archive_entry_uname(entry);
 		assert_true(!owner || !*owner); /* numbers only */
 		assert_true(archive_entry_mtime(entry) <= TREE_EPOCH);
-		buf_printf(&out, "%s %c %lld%s%s\n", archive_entry_pathname(entry),
+		buf_printf(&out, "%s %c %lld%s%s\n", name ? name : "?",
 			   link                                 ? 'h'
 			   : target                             ? 'l'
 			   : S_ISDIR(archive_entry_mode(entry)) ? 'd'

@@ -203,7 +203,7 @@ static int damaged_body(struct team *t, void *arg, struct err *e)
 
 	(void)arg;
 	damaged.run = damaged_run;
-	rc = collective_run(&damaged, t, &o, NULL, NULL, &r, e);
+	rc = collective_run(&damaged, t, &o, &(const struct collective_listener){ 0 }, &r, e);
 	if (rc < 0)
 		return rc;
 	/* 3 sizes, 2 halves, 2 rounds, 1 element on 1 of 2 ranks; every rank must know. */
@@ -225,7 +225,7 @@ static int sound_body(struct team *t, void *arg, struct err *e)
 {
 	const struct collective_options o = short_run();
 	AUTO(collective_result) r = NULL;
-	int rc = collective_run(&collective_all_reduce, t, &o, NULL, NULL, &r, e);
+	int rc = collective_run(&collective_all_reduce, t, &o, &(const struct collective_listener){ 0 }, &r, e);
 
 	(void)arg;
 	if (rc < 0)

@@ -83,7 +83,7 @@ static int status_of(const char *script, struct err *e)
 	assert_int_equal(fdio_write_file(-100, path, script, strlen(script), 0755, NULL), 0);
 	assert_true(asprintf(&with, "%s:%s", dir, kept) > 0);
 	setenv("PATH", with, 1);
-	rc = mpirun_run(argv, &status, e);
+	rc = mpirun_run(argv, 200, &status, e);
 	setenv("PATH", kept, 1);
 	fdio_remove_tree(dir, NULL);
 	return rc < 0 ? rc : status;
@@ -110,7 +110,7 @@ static void test_mpirun_that_is_missing_is_told(void **state)
 
 	(void)state;
 	setenv("PATH", "/nonexistent", 1);
-	assert_int_equal(mpirun_run(argv, &status, &e), -ENODEV);
+	assert_int_equal(mpirun_run(argv, 200, &status, &e), -ENODEV);
 	setenv("PATH", kept, 1);
 	assert_int_equal(err_exit_code(&e), EXIT_CANNOT_TELL);
 	assert_non_null(strstr(e.msg, "mpirun is not installed"));

@@ -208,6 +208,7 @@ static void what_a_killed_update_left_is_cleared(void **state)
 	AUTO_STR taken = fdio_join(f->dir, "state/apt/tiny1/now/lists/half_InRelease");
 	assert_false(fdio_exists(AT_FDCWD, left));
 	assert_false(fdio_exists(AT_FDCWD, taken));
+	assert_int_equal(p->step_count, 3);
 }
 
 static void a_missing_keyring_says_what_to_install(void **state)

@@ -157,6 +157,26 @@ static void test_no_gap_without_a_loss(void **state)
 	assert_string_equal(ids, "boot:31 ");
 }
 
+static void test_from_now(void **state)
+{
+	struct bench b;
+	struct queue_batch batch;
+	(void)state;
+	for (int known = 0; known <= 1; known++) {
+		bench_init(&b, XID(41) XID(42));
+		b.config.from_now = true;
+		b.env.has_mark = known;
+		b.env.mark = 41;
+		run_once(&b, &source_kmsg);
+		assert_int_equal(queue_take(b.env.queue, 0, &batch), 0);
+		assert_int_equal(batch.count, known); /* once there is a mark, it decides */
+		assert_true(batch.has_mark);
+		assert_int_equal(batch.mark, 42);
+		queue_batch_fini(&batch);
+		bench_fini(&b);
+	}
+}
+
 static void test_unreadable_records_are_passed_over(void **state)
 {
 	char ids[400];
@@ -176,6 +196,7 @@ int main(void)
 		folder_test(test_a_restart_goes_on_behind_the_mark),
 		folder_test(test_gaps_are_events),
 		folder_test(test_no_gap_without_a_loss),
+		folder_test(test_from_now),
 		folder_test(test_unreadable_records_are_passed_over),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
