@@ -82,7 +82,7 @@ int state_data(const char *sub, char **ret, struct err *e)
 	if (!dir)
 		return err_set(e, -ENOMEM, "data folder: out of memory");
 	if (!fdio_exists(AT_FDCWD, dir))
-		return err_set(e, -ENOENT, "kiln's data is not there: '%s' is missing; %s", dir,
+		return err_set(e, -ENOSYS, "kiln's data is not there: '%s' is missing; %s", dir,
 			       said ? "KILN_DATA must name the folder that holds it"
 				    : "install kiln with its data, or name the folder in KILN_DATA");
 	*ret = steal(dir);

@@ -19,7 +19,8 @@
 
 /* Gives STATE/sub (sub may be NULL), making the folder (0755). */
 int state_dir(const char *sub, char **ret, struct err *e);
-/* Gives DATA/sub: "components", "stacks", "catalog", "source". -ENOENT when it is not there. */
+/* Gives DATA/sub: "components", "stacks", "catalog", "meson.build" (DATA has the shape of kiln's source tree). -ENOSYS when
+ * it is not there: kiln is not installed whole, exit 3. */
 int state_data(const char *sub, char **ret, struct err *e);
 
 #endif

@@ -145,8 +145,6 @@ static int fill_sources(struct plan_step *s, const json_t *sources, struct err *
 static int find_source_tree(char **ret, struct err *e)
 {
 	AUTO_STR meson = NULL;
-	if (state_data("source", ret, NULL) == 0)
-		return 0;
 	if (state_data("meson.build", &meson, NULL) < 0)
 		return err_set(e, -ENOSYS,
 			       "kiln's own source is not there to be compiled for the image: run kiln from its source "
