@@ -141,7 +141,7 @@ static int fill_sources(struct plan_step *s, const json_t *sources, struct err *
 	return 0;
 }
 
-/* kiln's own source: DATA/source when installed, DATA itself in a checkout. Gives the folder. */
+/* kiln's own source: DATA itself, installed or in a checkout. Gives the folder. */
 static int find_source_tree(char **ret, struct err *e)
 {
 	AUTO_STR meson = NULL;
