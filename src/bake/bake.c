@@ -146,6 +146,7 @@ static int baking_write(struct baking *b, struct bake_result *r, struct err *e)
 		return rc;
 
 	in.progress = progress_start(b->progress, "write %s", b->output);
+	target_remove_left_overs(b->output);
 	rc = b->target->write(&in, &out, e);
 	progress_end(in.progress, rc < 0 ? PROGRESS_FAILED : PROGRESS_DONE, NULL);
 	memcpy(r->digest, out.digest, sizeof(r->digest));

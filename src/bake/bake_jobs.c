@@ -34,6 +34,15 @@ static void jobs_cancel(void *arg)
 	b->cancel = 1;
 }
 
+/* How a progress step ends: one that another's failure or the user ended did not fail itself. */
+static void job_show_end(struct progress_step *step, int rc)
+{
+	if (rc == -EINTR)
+		progress_end(step, PROGRESS_WARN, "stopped");
+	else
+		progress_end(step, rc < 0 ? PROGRESS_FAILED : PROGRESS_DONE, NULL);
+}
+
 /* ---- download ---- */
 
 /* The files of the base, or of all other steps that are built. Gives how many; list may be NULL to count. */
@@ -69,7 +78,7 @@ static int job_fetch(void *arg, struct err *e)
 		progress_start(b->progress, j->base_only ? "download base" : "download components");
 	struct fetch_options o = { .step = step, .stop = b->stop, .cancel = &b->cancel };
 	int rc = fetch_all(list, count, &o, e);
-	progress_end(step, rc < 0 ? PROGRESS_FAILED : PROGRESS_DONE, NULL);
+	job_show_end(step, rc);
 	free(list);
 	return rc;
 }
@@ -166,7 +175,7 @@ static int job_build(void *arg, struct err *e)
 	if (rc < 0)
 		layer_abandon(dir);
 	b->store->steps[j->step].ns = clock_mono_ns() - begin_ns;
-	progress_end(progress, rc < 0 ? PROGRESS_FAILED : PROGRESS_DONE, NULL);
+	job_show_end(progress, rc);
 	return rc;
 }
 

@@ -70,6 +70,7 @@ static int sandbox_enter(void *arg)
 	if (poll(&keeper, 1, 0) != 0) /* it died before we asked to die with it */
 		_exit(SANDBOX_FAILED);
 	close(alive[0]);
+	setsid(); /* no terminal to ask on */
 	const struct sandbox *s = r->sandbox;
 	if ((s->keep_host ? sandbox_setup_beside(s) : sandbox_setup_root(s)) < 0)
 		_exit(SANDBOX_FAILED);

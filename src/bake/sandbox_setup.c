@@ -3,9 +3,12 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -135,6 +138,17 @@ static int setup_stack(const struct sandbox *s)
 	return overlay_mount(s->overlay, s->root) < 0 ? setup_failed("mount the layers at", s->root) : 0;
 }
 
+/* Programs that talk to themselves over 127.0.0.1 work; there is no other interface. */
+static int setup_loopback(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int rc = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &lo);
+	if (fd >= 0)
+		close(fd);
+	return rc < 0 ? setup_failed("bring up", "lo") : 0;
+}
+
 int sandbox_setup_root(const struct sandbox *s)
 {
 	umask(0022);
@@ -147,6 +161,8 @@ int sandbox_setup_root(const struct sandbox *s)
 			return -1;
 	if (sethostname("bake", 4) < 0)
 		return setup_failed("set", "the host name");
+	if (setup_loopback() < 0)
+		return -1;
 	return setup_enter(s);
 }
 

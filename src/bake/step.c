@@ -12,8 +12,11 @@ int step_check(const struct step *s, const char *script, int status, struct err 
 	if (status == 0)
 		return 0;
 	if (status == STEP_SANDBOX_FAILED)
-		return err_native(e, -EIO, ERR_CHILD, status, "%s: the sandbox could not be set up: see %s",
-				  s->what->name, s->log_path);
+		return err_native(
+			e, -EIO, ERR_CHILD, status,
+			"%s: the sandbox could not be set up: see %s; kiln's state folder (KILN_STATE) has to be on a "
+			"file system that overlayfs can write to, such as ext4, xfs or tmpfs",
+			s->what->name, s->log_path);
 	if (status < 0 || status > 128)
 		return err_native(e, -EIO, ERR_CHILD, status, "%s: %s was ended by signal %d: see %s", s->what->name,
 				  script, status < 0 ? -status : status - 128, s->log_path);

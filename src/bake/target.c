@@ -2,11 +2,17 @@
 #include "bake/target.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/fdio.h"
 #include "base/own.h"
+
+#define TARGET_NEW_FORMAT ".new-%ld" /* how oci_write and sqsh_write name what they make, behind the output's name */
 
 const struct bake_target *const target_rows[] = { &target_oci, &target_sqsh, NULL };
 
@@ -36,6 +42,27 @@ int target_check_folder(const char *output, struct err *e)
 				  "%s: the folder %s cannot be written (%s): choose another --output", output, parent,
 				  strerror(errno));
 	return 0;
+}
+
+void target_remove_left_overs(const char *output)
+{
+	const char *slash = strrchr(output, '/');
+	const char *base = slash ? slash + 1 : output;
+	size_t base_len = strlen(base);
+	AUTO_STR parent = slash ? strndup(output, (size_t)(slash - output) + 1) : strdup("./");
+	AUTO_DIR dir = parent ? opendir(parent) : NULL;
+
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		long pid = 0;
+		int used = 0;
+		if (strncmp(d->d_name, base, base_len) != 0 ||
+		    sscanf(d->d_name + base_len, TARGET_NEW_FORMAT "%n", &pid, &used) != 1 ||
+		    d->d_name[base_len + (size_t)used] || pid <= 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+			continue;
+		AUTO_STR path = str_printf("%s%s", parent, d->d_name);
+		if (path)
+			fdio_remove_tree(path, NULL);
+	}
 }
 
 /* Sets NAME=value in a list that has room for it. */

@@ -50,6 +50,9 @@ extern const struct bake_target target_sqsh;
 /* Can something be made beside output? ERR_INPUT: its folder is missing; -EACCES. */
 int target_check_folder(const char *output, struct err *e);
 
+/* Removes what writers that died left beside output ("OUTPUT.new-PID"); never fails. */
+void target_remove_left_overs(const char *output);
+
 /* The image's environment: PATH, the components' own, the stack's (which win). Gives a NULL-ended list (AUTO_STRINGS);
  * -ENOMEM. */
 int target_env(const struct plan *p, char ***ret, struct err *e);

@@ -30,6 +30,12 @@ static int oci_labels(const struct plan *p, char ***ret, struct err *e)
 
 static int oci_check(const char *output, struct err *e)
 {
+	size_t len = strlen(output);
+	if (len > 4 && strcmp(output + len - 4, ".tar") == 0)
+		return err_input(e,
+				 "%s: the image is a folder: choose a name without .tar; `skopeo copy oci:FOLDER "
+				 "oci-archive:%s` makes an archive of it",
+				 output, output);
 	int rc = target_check_folder(output, e);
 	return rc < 0 ? rc : oci_check_target(output, e);
 }

@@ -7,7 +7,7 @@
 #include "base/fdio.h"
 
 /* Layers are written once and read a few times on the machine that baked them: speed counts more than the last tenth of
- * size (level 6 costs three times the time of level 2 for 6% less). */
+ * size: of the base layer, level 6 takes 5.4 s of CPU for 57 MiB, level 2 takes 1.9 s for 61 MiB. */
 #define PACK_GZIP_LEVEL 2
 #define PACK_BLOCK_BYTES ((size_t)128 << 10)
 

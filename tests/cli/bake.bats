@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+# bats runs each test in a subshell and sets $stderr; what is in single quotes is for a script that is written.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154
 # kiln bake: what it refuses before any work is done.
 bats_require_minimum_version 1.5.0
 load ../helper

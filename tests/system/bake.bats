@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+# bats runs each test in a subshell and sets $stderr; what is in single quotes is for a script that is written.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154
 # kiln bake, for real: a small stack of three components of which two do not know each other, and the stack that kiln
 # ships. Needs root, overlay mounts and the Debian mirror.
 bats_require_minimum_version 1.5.0
@@ -211,13 +213,12 @@ EOS
   diff -r "$FILE_STATE/images/small.oci" "$KILN_STATE/images/small.oci"
 }
 
-@test "the second bake changes nothing and takes no second" {
+@test "the second bake changes nothing and starts no other program" {
   layered_state
-  begin=$(date +%s%N)
   bake oci
-  end=$(date +%s%N)
   [ "$(field unchanged)" = True ]
-  [ $(((end - begin) / 1000000)) -lt 1000 ]
+  strace -f -qq -e trace=execve -o "$BATS_TEST_TMPDIR/started" kiln bake oci --components "$COMPONENTS" "$STACK" >/dev/null 2>&1
+  [ "$(grep -c execve "$BATS_TEST_TMPDIR/started")" -eq 1 ] # kiln itself: no apt, no mount helper, no tar
   [ "$(cached)" = "base=True alpha=True beta=True gamma=True kiln-merge=True" ]
 }
 
