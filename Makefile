@@ -37,7 +37,7 @@ sanitize:
 	@scripts/setup check
 	@[ -f build-sanitize/build.ninja ] || meson setup -Db_sanitize=address,undefined build-sanitize >/dev/null
 	@ninja -C build-sanitize --quiet
-	@$(SUDO) env KILN_BUILD=$(abspath build-sanitize) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	@$(SUDO) env KILN_BUILD=$(abspath build-sanitize) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
 	  tests/run unit cli system
 
 lint: $(BUILD)/build.ninja

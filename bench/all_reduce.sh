@@ -28,7 +28,7 @@ options=(--allow-run-as-root --bind-to none -np 2)
 case $where in
 lo)
   options+=(--oversubscribe)
-  mca=(--mca btl tcp,self --mca btl_tcp_if_include lo --mca pml ob1)
+  mca=(--mca btl "tcp,self" --mca btl_tcp_if_include lo --mca pml ob1)
   ;;
 veth)
   ip netns add "$a"
@@ -50,8 +50,8 @@ exec ip netns exec \$n unshare --uts bash -c "hostname \$n; \$*"
 AGENT
   chmod +x "$work/agent"
   here=(ip netns exec "$a" unshare --uts bash -c "hostname $a; exec \"\$@\"" --)
-  options+=(--host 10.79.0.11:1,10.79.0.12:1 --mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include 10.79.0.0/24)
-  mca=(--mca btl tcp,self --mca btl_tcp_if_include 10.79.0.0/24 --mca pml ob1)
+  options+=(--host "10.79.0.11:1,10.79.0.12:1" --mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include 10.79.0.0/24)
+  mca=(--mca btl "tcp,self" --mca btl_tcp_if_include 10.79.0.0/24 --mca pml ob1)
   ;;
 *)
   echo "usage: bench/all_reduce.sh [lo|veth]" >&2

@@ -40,7 +40,7 @@ static int merge_conflict(const struct merging *m, size_t a, size_t b, const cha
 	return err_input(m->e,
 			 "components %s and %s both change %s%s/%s: let one of them name the other in the \"needs\" of "
 			 "its component.json",
-			 m->sides[a].name, m->sides[b].name, what, *what ? " in " : "", path);
+			 m->sides[a].name, m->sides[b].name, what ? what : "", what && *what ? " in " : "", path);
 }
 
 /* What something is, as a short text: two that read the same are the same to an image. */

@@ -163,7 +163,7 @@ static int sqsh_write(const struct target_input *in, struct target_output *ret, 
 	int rc = state_dir("log", &log_dir, e);
 	if (rc == 0 && !(log = str_printf("%s/%s-sqsh.log", log_dir, in->plan->stack_name)))
 		rc = err_set(e, -ENOMEM, "out of memory for a path");
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	AUTO_FD log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0644);
 	if (log_fd < 0)

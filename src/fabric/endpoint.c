@@ -73,7 +73,6 @@ int endpoint_open(const struct provider *provider, const struct endpoint_options
 	for (uint32_t i = 0; i < options->peers; i++)
 		ep->peers[i].address = FI_ADDR_NOTAVAIL;
 	ep->max_message_bytes = provider->info->ep_attr->max_msg_size;
-	ep->inject_bytes = provider->info->tx_attr->inject_size;
 	rc = open_objects(ep, e);
 	if (rc < 0)
 		return rc;

@@ -47,7 +47,6 @@ struct endpoint {
 	struct endpoint_region regions[ENDPOINT_REGIONS_MAX];
 	uint64_t next_key;
 	size_t max_message_bytes;
-	size_t inject_bytes;
 	/* Since when nothing has completed while someone waited; 0: something just did. */
 	int64_t idle_since_ns;
 	int64_t asked_alive_ns;

@@ -47,15 +47,6 @@ static int post_part(struct endpoint *ep, struct request *rq, void *at, size_t b
 	ssize_t rc;
 	int idle;
 
-	if (!rq->is_receive && bytes <= ep->inject_bytes) {
-		/* The provider copies it: done at once, and no completion comes. */
-		while ((rc = fi_tinject(ep->ep, at, bytes, to, tag)) == -FI_EAGAIN)
-			if ((idle = make_room(ep, rq, e)) < 0)
-				return idle;
-		return rc < 0 ? libfabric_error(ep->provider->lib, e, rc, "send %s to %s", rq->what,
-						ep->peers[rq->peer].label)
-			      : 0;
-	}
 	while (!ep->spare)
 		if ((idle = make_room(ep, rq, e)) < 0)
 			return idle;

@@ -29,8 +29,10 @@ struct request {
 #define REQUEST_SENDER_SHIFT 32
 #define REQUEST_PART_SHIFT 52
 
-/* Starts to send. The buffer must not change until it is done. Both sides must use the same length when it is larger than
- * the provider's largest message. Errors: libfabric's; -ETIMEDOUT when there was no room for the deadline's time. */
+/* Starts to send; the buffer must not change until it is done. Never injected (done at once, but it may sit in the
+ * provider until someone makes progress, and it is no faster): a send that is done needs nothing more of us. Both sides
+ * must use the same length when it is larger than the provider's largest message. Errors: libfabric's; -ETIMEDOUT when
+ * there was no room for the deadline's time. */
 int request_send(struct endpoint *ep, uint32_t peer, const void *buffer, size_t bytes, uint32_t tag, const char *what,
 		 struct request *rq, struct err *e);
 /* Starts to receive at most `bytes`. */

@@ -180,7 +180,7 @@ static int go_round(struct ring *r, struct err *e)
 
 static size_t elements_per_segment(size_t element_bytes)
 {
-	return (getenv("SEG") ? strtoull(getenv("SEG"), 0, 10) : SEGMENT_BYTES) / element_bytes;
+	return SEGMENT_BYTES / element_bytes;
 }
 
 static int run(const struct algorithm_job *job, struct err *e)

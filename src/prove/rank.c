@@ -67,7 +67,7 @@ int rank_open(const struct rank_ops *ops, const struct rank_options *options, st
 	for (size_t i = 0; i < COUNT_OF(rows) && !ops; i++)
 		if (rows[i]->is_present())
 			ops = rows[i];
-	if (!set)
+	if (!set || !ops) /* the last row, alone, is always there */
 		return err_set(e, -ENOMEM, "rank set");
 	set->options = *options;
 	set->ops = ops;

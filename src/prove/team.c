@@ -85,7 +85,7 @@ static int open_here(struct team *t, const struct team_options *options, struct 
 	__attribute__((cleanup(own_free))) struct whereabouts *all = calloc(ranks->size, sizeof(*all));
 	char source[SOURCE_TEXT_BYTES];
 	struct err why = { 0 };
-	size_t name_bytes;
+	size_t name_bytes = 0;
 	int rc;
 
 	if (!all)

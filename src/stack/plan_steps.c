@@ -309,7 +309,7 @@ static void hand_over(struct making *m)
 	for (size_t i = 0; i < m->p->step_count; i++) {
 		struct resolution *r = m->resolutions[i];
 		struct plan_step *s = &m->p->steps[i];
-		s->debs = steal(r->debs);
+		s->debs = steal(r->debs); /* NOLINT(clang-analyzer-core.NullDereference): each step was resolved */
 		s->deb_count = r->count;
 		s->deb_index = steal(r->index);
 	}

@@ -6,6 +6,7 @@ load ../helper
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
+  export LSAN_OPTIONS="suppressions=$ROOT/tests/lsan.supp:print_suppressions=0"
   unset FI_PROVIDER RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
 }
 
