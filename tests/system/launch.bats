@@ -318,12 +318,14 @@ EOS
 
 @test "launch up: 64 nodes" {
   sandbox <<'EOS'
-up big --nodes 64 >/dev/null 2>&1
+up big --nodes 64
 [ "$(kiln launch hosts big | wc -l)" -eq 64 ]
 [ "$(kiln launch ssh big 64 -- ssh big-1 hostname)" = big-1 ]
 [ "$(kiln launch status big | grep -c answers)" -eq 64 ]
 kiln launch down big
-[ -z "$(pgrep sshd)" ] && [ ! -e /run/netns ]
+for _ in $(seq 50); do pgrep sshd >/dev/null || break; sleep 0.02; done # pid 1 reaps
+[ -z "$(pgrep -a sshd)" ] || fail "$(ps -ef)"
+[ ! -e /run/netns ] || fail "/run/netns is left"
 EOS
 }
 

@@ -222,7 +222,11 @@ static void test_signals_are_as_usual_in_the_child(void **state)
 	sigprocmask(SIG_BLOCK, &block, &before);
 	signal(SIGPIPE, SIG_IGN);
 	AUTO_STR text = output_of((struct child_spec){ .argv = SH("grep -E 'SigBlk|SigIgn' /proc/self/status") });
-	assert_string_equal(text, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+	unsigned long long blocked, ignored;
+	assert_int_equal(sscanf(text, "SigBlk: %llx SigIgn: %llx", &blocked, &ignored), 2);
+	assert_int_equal(blocked, 0);
+	/* 32 and 33 belong to glibc, which lets nobody change them: they are as whoever started the tests left them. */
+	assert_int_equal(ignored & ~(3ULL << 31), 0);
 	sigset_t now;
 	sigprocmask(SIG_SETMASK, &before, &now);
 	assert_true(sigismember(&now, SIGTERM)); /* ours is what it was */

@@ -87,11 +87,11 @@ static void add_components(struct fixture *f)
 	fixture_component(f, "elsewhere",
 			  "{ \"component\": 1, \"name\": \"elsewhere\", \"help\": \"another system's\",\n"
 			  "  \"os\": { \"other1\": { \"packages\": [\"x\"], \"version_of\": \"x\" } } }\n");
-	fixture_write(f, "data/source/meson.build", "project('x')\n");
-	fixture_write(f, "data/source/meson_options.txt", "\n");
-	fixture_write(f, "data/source/src/x.c", "int x;\n");
-	fixture_write(f, "data/source/scripts/catalog.py", "\n");
-	fixture_write(f, "data/source/catalog/x.json", "{}\n");
+	fixture_write(f, "data/meson.build", "project('x')\n");
+	fixture_write(f, "data/meson_options.txt", "\n");
+	fixture_write(f, "data/src/x.c", "int x;\n");
+	fixture_write(f, "data/scripts/catalog.py", "\n");
+	fixture_write(f, "data/catalog/x.json", "{}\n");
 }
 
 void fixture_init(struct fixture *f)
