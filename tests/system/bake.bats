@@ -160,6 +160,17 @@ EOS
   [ "$status" -eq 0 ]
 }
 
+@test "podman, where there is one, takes the image" {
+  need_program podman
+  # podman makes a name of the path: lower case, no part that begins with a dot
+  local work="/tmp/kiln-podman-$$"
+  mkdir "$work"
+  cp -a "$FILE_STATE/images/small.oci" "$work/small.oci"
+  run podman --root "$work/root" --runroot "$work/run" --storage-driver vfs pull -q "oci:$work/small.oci"
+  rm -rf "$work"
+  [ "$status" -eq 0 ]
+}
+
 @test "the unpacked image holds every package of every layer, and dpkg finds nothing wrong" {
   image_root "$FILE_STATE/images/small.oci"
   run chroot "$root" dpkg --audit
