@@ -22,6 +22,7 @@ need_program() {
 }
 
 # One clear line: exit status $1, exactly one line on standard error, and it matches the extended regexps that follow.
+# shellcheck disable=SC2154 # status and output are set by bats' run
 refuses() {
   local want=$1 rx
   shift
