@@ -3,7 +3,9 @@
 BUILD ?= build
 export KILN_STATE ?= $(CURDIR)/.kiln
 # What must be root (overlay mounts, namespaces) asks sudo for it when we are not.
-SUDO := $(if $(filter 0,$(shell id -u)),,$(if $(shell command -v sudo),sudo --preserve-env=KILN_STATE,KILN_BUILD,CI,NO_COLOR))
+# (A comma inside $(if ...) would end its argument, so the list has a name.)
+PRESERVED := KILN_STATE,KILN_BUILD,CI,NO_COLOR
+SUDO := $(if $(filter 0,$(shell id -u)),,$(if $(shell command -v sudo),sudo --preserve-env=$(PRESERVED)))
 
 all: build
 
@@ -20,24 +22,24 @@ build: $(BUILD)/build.ninja
 demo:
 	@scripts/setup demo
 	@$(MAKE) --no-print-directory build
-	@$(SUDO) scripts/demo
+	@$(SUDO) env KILN_BUILD='$(abspath $(BUILD))' scripts/demo
 
 check:
 	@scripts/setup check
 	@$(MAKE) --no-print-directory build
-	@$(SUDO) env KILN_BUILD=$(abspath $(BUILD)) tests/run unit cli system
+	@$(SUDO) env KILN_BUILD='$(abspath $(BUILD))' tests/run unit cli system
 
 torture:
 	@scripts/setup check
 	@$(MAKE) --no-print-directory build
-	@$(SUDO) env KILN_BUILD=$(abspath $(BUILD)) KILN_TORTURE=200 tests/run unit cli system
+	@$(SUDO) env KILN_BUILD='$(abspath $(BUILD))' KILN_TORTURE=200 tests/run unit cli system
 
 # ASan and UBSan over every test, the system tests too.
 sanitize:
 	@scripts/setup check
 	@[ -f build-sanitize/build.ninja ] || meson setup -Db_sanitize=address,undefined build-sanitize >/dev/null
 	@ninja -C build-sanitize --quiet
-	@$(SUDO) env KILN_BUILD=$(abspath build-sanitize) UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
+	@$(SUDO) env KILN_BUILD='$(abspath build-sanitize)' UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 LSAN_OPTIONS='suppressions="$(CURDIR)/tests/lsan.supp":print_suppressions=0' \
 	  tests/run unit cli system
 
 lint: $(BUILD)/build.ninja
@@ -48,13 +50,13 @@ lint: $(BUILD)/build.ninja
 bench:
 	@scripts/setup bench
 	@$(MAKE) --no-print-directory build
-	@$(SUDO) env KILN_BUILD=$(abspath $(BUILD)) bench/run
+	@$(SUDO) env KILN_BUILD='$(abspath $(BUILD))' bench/run
 
 # make install [prefix=/usr] [DESTDIR=/tmp/root]
 install: $(BUILD)/build.ninja
-	@$(if $(prefix),meson configure $(BUILD) -Dprefix=$(prefix) >/dev/null)
+	@$(if $(prefix),meson configure $(BUILD) -Dprefix='$(prefix)' >/dev/null)
 	@ninja -C $(BUILD) --quiet
-	@meson install -C $(BUILD) --no-rebuild --quiet $(if $(DESTDIR),--destdir=$(abspath $(DESTDIR)))
+	@meson install -C $(BUILD) --no-rebuild --quiet $(if $(DESTDIR),--destdir='$(abspath $(DESTDIR))')
 
 clean:
 	rm -rf build build-sanitize

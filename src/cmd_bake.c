@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* kiln bake TARGET STACK: make an image of a stack. */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bake/bake.h"
@@ -58,6 +60,23 @@ static void bake_catch_signals(void)
 	sigaction(SIGHUP, &once, NULL);
 }
 
+/* A name that ends in '/' is the folder's own, and a link to an image that is there stays a link to the new one. */
+static int bake_output_tidy(char **path, struct err *e)
+{
+	struct stat st;
+
+	for (size_t len = strlen(*path); len > 1 && (*path)[len - 1] == '/'; len--)
+		(*path)[len - 1] = '\0';
+	if (lstat(*path, &st) < 0 || !S_ISLNK(st.st_mode))
+		return 0;
+	char *target = realpath(*path, NULL);
+	if (!target)
+		return err_input(e, "%s is a link that leads nowhere: remove it or choose another --output", *path);
+	free(*path);
+	*path = target;
+	return 0;
+}
+
 /* The output's path, absolute: --output, or STATE/images/<stack><suffix>. */
 static int bake_output(const struct bake_args *args, const struct bake_target *t, const struct stack *s, char **ret,
 		       struct err *e)
@@ -78,7 +97,7 @@ static int bake_output(const struct bake_args *args, const struct bake_target *t
 			return rc;
 		*ret = str_printf("%s/%s%s", dir, s->name, t->suffix);
 	}
-	return *ret ? 0 : err_set(e, -ENOMEM, "out of memory for a path");
+	return *ret ? bake_output_tidy(ret, e) : err_set(e, -ENOMEM, "out of memory for a path");
 }
 
 static json_t *bake_layers_json(const struct bake_result *r)

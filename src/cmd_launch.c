@@ -119,6 +119,7 @@ static int up_run(const void *args, char *const *operands)
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
+	signal(SIGPIPE, SIG_IGN); /* whoever reads our progress may leave; half a cluster must not stay */
 	AUTO(progress) p = progress_new(stderr, 4);
 	s.progress = p;
 	const struct launch_ops *const *place = launch_places;
@@ -126,6 +127,7 @@ static int up_run(const void *args, char *const *operands)
 		place++;
 	int rc = (*place)->up(&s, &c, &e);
 	progress_free(steal(p));
+	signal(SIGPIPE, SIG_DFL);
 	if (rc < 0)
 		return opt_fail("launch up", &e);
 	if (c->remnants)

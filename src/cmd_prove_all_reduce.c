@@ -139,12 +139,14 @@ static int to_options(const struct all_reduce_args *a, struct collective_options
 	struct collective_options o = { .min_bytes = a->min_bytes,
 					.max_bytes = a->max_bytes,
 					.step_bytes = a->step_bytes,
-					.step_factor = a->step_factor > 1 ? (uint64_t)a->step_factor : 1,
+					.step_factor = 1,
 					.algorithm = a->algorithm };
 	const struct algorithm_ops *unused;
-	uint32_t average = 0;
+	uint32_t average = 0, factor = 0;
 	int rc = refuse_gpu_flags(a, e);
 
+	if (rc == 0)
+		rc = count("-f", a->step_factor, 0, 1000000, &factor, e);
 	if (rc == 0)
 		rc = count("-n", a->iterations, 1, 1000000, &o.iterations, e);
 	if (rc == 0)
@@ -161,6 +163,7 @@ static int to_options(const struct all_reduce_args *a, struct collective_options
 		rc = algorithm_choose(a->algorithm, 1, 1, &unused, e);
 	if (rc < 0)
 		return rc;
+	o.step_factor = factor > 1 ? factor : 1;
 	o.average = (enum collective_average)average;
 	*ret = o;
 	return collective_check(&o, e);
@@ -206,14 +209,12 @@ static int report(struct team *t, const struct all_reduce_args *a, const struct 
 	AUTO_STRINGS words = cmd_prove_ranks_words();
 	AUTO_JSON json = collective_json(&collective_all_reduce, t, o, r, least_busbw(), words);
 	AUTO_BUF foot;
-	int rc = cmd_prove_ranks_report(json, a->output, a->json, e);
 
-	if (rc < 0 || a->json)
-		return rc;
 	buf_init(&foot, 4096);
 	collective_table_foot(&foot, &collective_all_reduce, r, least_busbw());
-	fputs(buf_text(&foot), stdout);
-	return 0;
+	if (!a->json) /* first: it has been measured, whether or not the file can be written */
+		fputs(buf_text(&foot), stdout);
+	return cmd_prove_ranks_report(json, a->output, a->json, e);
 }
 
 static int work(struct team *t, const void *args, int *ret_status, struct err *e)

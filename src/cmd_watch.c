@@ -21,6 +21,7 @@
 /* This program, also after the file it was started from has been replaced. */
 #define PROGRAM "/proc/self/exe"
 #define MIN_PERIOD_MS 100
+#define MAX_PERIOD_MS (24u * 3600 * 1000)
 
 struct run_args {
 	const char *spool;
@@ -39,6 +40,8 @@ static int run_agent(const struct run_args *args, struct err *e)
 	AUTO_STR spool = args->spool ? strdup(args->spool) : NULL;
 	if (args->period_ms < MIN_PERIOD_MS)
 		return err_input(e, "--period: %u ms is too short; the least is %d ms", args->period_ms, MIN_PERIOD_MS);
+	if (args->period_ms > MAX_PERIOD_MS)
+		return err_input(e, "--period: the longest is 24h");
 	int rc = world_init(&world, NULL, e);
 	if (rc == 0 && !args->spool)
 		rc = state_dir("watch", &spool, e);

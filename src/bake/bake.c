@@ -2,6 +2,7 @@
 #include "bake/bake.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bake/bake_jobs.h"
@@ -20,6 +21,7 @@ struct baking {
 	struct bake_store store;
 	struct bake_jobs jobs;
 	int lock_fd;
+	mode_t umask_before;
 };
 
 void bake_result_free(struct bake_result *r)
@@ -43,6 +45,7 @@ static void baking_fini(struct baking *b)
 	progress_free(b->progress);
 	if (b->lock_fd >= 0)
 		close(b->lock_fd);
+	umask(b->umask_before);
 }
 
 /* The image's layers from the store, bottom first; false when one is missing or not packed. */
@@ -146,7 +149,6 @@ static int baking_write(struct baking *b, struct bake_result *r, struct err *e)
 		return rc;
 
 	in.progress = progress_start(b->progress, "write %s", b->output);
-	target_remove_left_overs(b->output);
 	rc = b->target->write(&in, &out, e);
 	progress_end(in.progress, rc < 0 ? PROGRESS_FAILED : PROGRESS_DONE, NULL);
 	memcpy(r->digest, out.digest, sizeof(r->digest));
@@ -172,6 +174,8 @@ static int baking_run(struct baking *b, struct bake_failure *failure, struct bak
 {
 	char key[DIGEST_HEX_BYTES];
 	bool merged = false;
+	layer_remove_left_overs(); /* also when there is nothing to do: a dead bake's folders are large */
+	target_remove_left_overs(b->output);
 	int rc = bake_store_init(&b->store, b->plan, b->options->rebuild, e);
 	if (rc < 0 || baking_is_made(b, r))
 		return rc;
@@ -206,7 +210,12 @@ int bake_make(const struct plan *p, const struct bake_target *t, const char *out
 	      struct bake_result **ret, struct bake_failure *failure, struct err *e)
 {
 	__attribute__((cleanup(baking_fini))) struct baking b = {
-		.plan = p, .target = t, .output = output, .options = o, .lock_fd = -1
+		.plan = p,
+		.target = t,
+		.output = output,
+		.options = o,
+		.lock_fd = -1,
+		.umask_before = umask(0022), /* folders that kiln itself makes become the image's, whoever bakes */
 	};
 	int64_t begin_ns = clock_mono_ns();
 	AUTO(bake_result) r = calloc(1, sizeof(*r));

@@ -11,13 +11,24 @@
 
 #define POOL_RELEASE_MAX 4096
 
-/* A download under its own name: a hard link, or a copy where the file system has none. */
+/* A download under its own name: a hard link, or a copy where the file system has none. It is verified once more: a file
+ * that a crash or a disk has damaged would else fail every bake from now on, since it is there and of the right size. */
 static int pool_link(const char *dir, const struct plan_source *s, struct err *e)
 {
+	char got[DIGEST_HEX_BYTES];
 	AUTO_STR from = NULL;
 	int rc = fetch_path(s->sha256, &from, e);
+	if (rc == 0)
+		rc = digest_of_file(AT_FDCWD, from, got, e);
 	if (rc < 0)
 		return rc;
+	if (strcmp(got, s->sha256) != 0) {
+		unlink(from);
+		return err_native(e, -EBADMSG, ERR_REMOTE, 0,
+				  "%s (%s) has changed on this disk since it was verified and was removed: run it "
+				  "again to fetch it anew",
+				  from, s->file);
+	}
 	AUTO_STR to = fdio_join(dir, s->file);
 	if (!to)
 		return err_set(e, -ENOMEM, "out of memory for a path");
@@ -59,24 +70,9 @@ int pool_make(const char *dir, const struct plan *p, const struct plan_step *s, 
 
 int pool_make_sources(const char *dir, const struct plan_step *s, struct err *e)
 {
-	char got[DIGEST_HEX_BYTES];
 	int rc = fdio_mkdir_p(dir, 0755, e);
 
-	for (size_t i = 0; i < s->source_count && rc == 0; i++) {
-		AUTO_STR from = NULL;
-		rc = fetch_path(s->sources[i].sha256, &from, e);
-		if (rc == 0)
-			rc = digest_of_file(AT_FDCWD, from, got, e);
-		if (rc == 0 && strcmp(got, s->sources[i].sha256) != 0) {
-			unlink(from);
-			return err_native(
-				e, -EBADMSG, ERR_REMOTE, 0,
-				"%s (%s) has changed on this disk since it was verified and was removed: run it "
-				"again to fetch it anew",
-				from, s->sources[i].file);
-		}
-		if (rc == 0)
-			rc = pool_link(dir, &s->sources[i], e);
-	}
+	for (size_t i = 0; i < s->source_count && rc == 0; i++)
+		rc = pool_link(dir, &s->sources[i], e);
 	return rc;
 }

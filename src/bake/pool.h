@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "stack/plan.h"
 
-/* Makes the folder with hard links to the downloads, Packages and Release. -ENOENT: a download is missing. */
+/* Makes the folder with hard links to the downloads, verified once more, Packages and Release. -ENOENT: a download is
+ * missing. ERR_REMOTE: one has changed on this disk since it was verified; it is removed. */
 int pool_make(const char *dir, const struct plan *p, const struct plan_step *s, struct err *e);
-/* Makes the folder with a step's sources under their names, verified once more. ERR_REMOTE: a download has changed on
- * this disk since it was verified; it is removed. */
+/* Makes the folder with a step's sources under their names. Fails as pool_make. */
 int pool_make_sources(const char *dir, const struct plan_step *s, struct err *e);
 
 #endif

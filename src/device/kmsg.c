@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* How often the end of a file or a FIFO is looked at again: poll(2) is of no use there. */
@@ -127,7 +128,9 @@ int kmsg_open(const struct world *w, const char *path, struct kmsg **ret, struct
 	struct stat st;
 	if (fstat(k->fd, &st) < 0)
 		return err_sys(e, "kernel log '%s'", path);
-	k->is_stream = !S_ISCHR(st.st_mode);
+	/* By its number (Documentation/admin-guide/devices.txt): containers put /dev/null or a console in its place, and
+	 * to poll those would not wait. */
+	k->is_stream = !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 11);
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, -ENODEV, "kernel log '%s' is a folder", path);
 	*ret = steal(k);

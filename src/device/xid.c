@@ -144,7 +144,9 @@ static void read_detail(const char *at, struct xid *x)
 	x->link = number_after(x->detail, "Link ");
 	if (x->link < 0)
 		x->link = number_after(x->detail, "on link ");
-	x->fatal = said_fatal(x->detail);
+	/* Only SXids and NVLink 5's Xids have that column; elsewhere the word may come out of a process's name. */
+	if (x->kind == XID_NVSWITCH || (x->code >= 144 && x->code <= 150))
+		x->fatal = said_fatal(x->detail);
 	if (x->kind != XID_GPU || x->code != XID_CODE_RECOVERY_ACTION)
 		return;
 	const char *to = strstr(x->detail, " to 0x");

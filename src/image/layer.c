@@ -96,6 +96,13 @@ int layer_begin(const char *key, char **ret_dir, struct err *e)
 	return layer_folder_begin(key, ret_dir, e);
 }
 
+void layer_remove_left_overs(void)
+{
+	AUTO_STR dir = NULL;
+	if (state_dir("layers", &dir, NULL) == 0)
+		layer_folder_remove_dead(dir);
+}
+
 void layer_abandon(const char *dir)
 {
 	if (dir)

@@ -45,6 +45,8 @@ int layer_begin(const char *key, char **ret_dir, struct err *e);
  * removed. epoch clamps times. ret may be NULL. On failure the folder stays: layer_abandon it. */
 int layer_commit(const char *dir, const char *key, const char *component, const char *version, int64_t epoch, bool pack,
 		 struct layer_info *ret, struct err *e);
+/* Removes what layer_begin made for processes that are dead. */
+void layer_remove_left_overs(void);
 /* Removes what layer_begin made. */
 void layer_abandon(const char *dir);
 /* Packs a layer that was committed without; does nothing when it is packed already. -ENOENT: no such layer; -ENOSPC and

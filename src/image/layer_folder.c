@@ -45,7 +45,7 @@ static bool folder_is_dead(const char *name)
 	return process_start(pid) != start;
 }
 
-static void folder_remove_dead(const char *layers)
+void layer_folder_remove_dead(const char *layers)
 {
 	AUTO_DIR dir = opendir(layers);
 
@@ -67,7 +67,10 @@ int layer_folder_begin(const char *key, char **ret_dir, struct err *e)
 	int rc = state_dir("layers", &layers, e);
 	if (rc < 0)
 		return rc;
-	folder_remove_dead(layers);
+	/* An image holds set-user-id programs, whoever made it: they are for its nodes, not for this machine's users. */
+	if (chmod(layers, 0700) < 0)
+		return err_sys(e, "close %s to other users", layers);
+	layer_folder_remove_dead(layers);
 
 	dir = str_printf("%s/" FOLDER_PREFIX "%s-%d-%llu", layers, key, (int)getpid(), process_start(getpid()));
 	fs = dir ? fdio_join(dir, "fs") : NULL;

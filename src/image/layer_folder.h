@@ -5,6 +5,9 @@
 
 #include "base/err.h"
 
+/* Removes from STATE/layers what dead processes left. */
+void layer_folder_remove_dead(const char *layers);
+
 /* As layer_begin. */
 int layer_folder_begin(const char *key, char **ret_dir, struct err *e);
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* An image's layers as folders: those of the store as they are, others unpacked into it once. */
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/buf.h"
+#include "base/fdio.h"
+#include "base/state.h"
 #include "image/layer.h"
 #include "image/oci.h"
 #include "image/unpack.h"
@@ -29,17 +33,36 @@ static int oci_layer_unpack_into(const char *dir, const char *blob, const struct
 	return layer_commit_unpacked(dir, &info, e);
 }
 
+/* One process at a time unpacks: a second one would put its own in the place of layers that the first one mounts. */
+static int oci_layer_lock(int *ret_fd, struct err *e)
+{
+	AUTO_STR dir = NULL;
+	int rc = state_dir("layers", &dir, e);
+	if (rc < 0)
+		return rc;
+	AUTO_STR path = fdio_join(dir, ".unpack");
+	AUTO_FD fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644) : -1;
+	if (fd < 0 || flock(fd, LOCK_EX) < 0)
+		return err_sys(e, "lock %s", path ? path : dir);
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
 static int oci_layer_dir(const char *path, const struct oci_image_layer *l, char **ret, struct err *e)
 {
 	AUTO_STR dir = NULL;
 	AUTO_STR blob = NULL;
+	AUTO_FD lock = -1;
 
 	if (layer_path_by_diff(l->diff_id, ret, NULL) == 0)
 		return 0;
 	blob = str_printf("%s/blobs/sha256/%s", path, l->digest);
 	if (!blob)
 		return err_set(e, -ENOMEM, "out of memory for a path");
-	int rc = layer_begin(l->diff_id, &dir, e);
+	int rc = oci_layer_lock(&lock, e);
+	if (rc < 0 || layer_path_by_diff(l->diff_id, ret, NULL) == 0) /* another did it meanwhile */
+		return rc;
+	rc = layer_begin(l->diff_id, &dir, e);
 	if (rc < 0)
 		return rc;
 	rc = oci_layer_unpack_into(dir, blob, l, e);

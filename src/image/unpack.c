@@ -17,6 +17,8 @@
 #include "image/pack.h"
 #include "image/unpack_stream.h"
 
+AUTO_DEFINE(archive_entry)
+
 struct unpacking {
 	const char *blob;
 	const char *dir;
@@ -80,6 +82,26 @@ static int unpacking_marker(struct unpacking *u, const char *name)
 	return 1;
 }
 
+/* Keeps the attributes that pack_tree writes too. Others could be overlayfs' own orders (trusted.overlay.redirect), which
+ * a layer from anywhere must not give. */
+static int unpacking_attributes(struct unpacking *u, struct archive_entry *entry)
+{
+	const char *name;
+	const void *value;
+	size_t n;
+	if (archive_entry_xattr_count(entry) == 0)
+		return 0;
+	AUTO(archive_entry) all = archive_entry_clone(entry);
+	if (!all)
+		return err_set(u->e, -ENOMEM, "out of memory for unpacking %s", u->blob);
+	archive_entry_xattr_clear(entry);
+	archive_entry_xattr_reset(all);
+	while (archive_entry_xattr_next(all, &name, &value, &n) == ARCHIVE_OK)
+		if (strcmp(name, "security.capability") == 0 || strncmp(name, "user.", 5) == 0)
+			archive_entry_xattr_add_entry(entry, name, value, n);
+	return 0;
+}
+
 static int unpacking_entry(struct unpacking *u, struct archive_entry *entry)
 {
 	const void *block;
@@ -91,6 +113,9 @@ static int unpacking_entry(struct unpacking *u, struct archive_entry *entry)
 	int rc = unpacking_marker(u, name);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
+	rc = unpacking_attributes(u, entry);
+	if (rc < 0)
+		return rc;
 
 	if (archive_write_header(u->out, entry) < ARCHIVE_WARN)
 		return unpacking_error(u, u->out, name);

@@ -126,7 +126,9 @@ int launch_find_image(const char *text, char **ret, struct err *e)
 	bool is_path = strchr(text, '/') != NULL;
 	AUTO_STR baked = str_printf("%s/%s.oci", images, text);
 	AUTO_STR named = fdio_join(images, text);
-	AUTO_STR plain = strdup(text);
+	AUTO_STR plain = realpath(text, NULL); /* absolute: it is recorded, and shown in other folders */
+	if (!plain)
+		plain = strdup(text);
 	if (!baked || !named || !plain)
 		return err_set(e, -ENOMEM, "image '%s'", text);
 	if (!is_path && is_layout(baked))

@@ -21,6 +21,7 @@
 #define SWITCH_ADDRESS "10.77.0.1"
 #define ANSWER_WAIT_MS 10000
 #define ANSWER_SLICE_MS 100
+#define ANSWER_NODE_MS 50 /* of a processor, for an sshd to take a connection and greet */
 
 /* What is open while a cluster is built. */
 struct build {
@@ -58,7 +59,8 @@ static int make_folder(const struct build *b, const char *name, struct err *e)
 	AUTO_STR path = fdio_join(b->folder, name);
 	if (!path)
 		return err_set(e, -ENOMEM, "cluster '%s'", b->c->name);
-	return mkdir(path, 0755) < 0 ? err_sys(e, "make '%s'", path) : 0;
+	/* Whatever the umask: a node's upper folder is its / . */
+	return mkdir(path, 0755) < 0 || chmod(path, 0755) < 0 ? err_sys(e, "make '%s'", path) : 0;
 }
 
 /* An overlay's upper layer cannot be on an overlay itself, which is where a container's own files are. */
@@ -197,7 +199,9 @@ static int await_sshd(struct build *b, struct progress_step *step, struct err *e
 	int64_t until = clock_mono_ns() + ANSWER_WAIT_MS * INT64_C(1000000);
 	while (missing > 0) {
 		int before = missing;
-		missing = ssh_await(b->c, b->switch_fd, ANSWER_SLICE_MS, answered, e);
+		/* Long enough for all to greet: at its end the connections are dropped, and those sshds begin anew. */
+		missing = ssh_await(b->c, b->switch_fd, ANSWER_SLICE_MS + ANSWER_NODE_MS * (uint32_t)missing, answered,
+				    e);
 		if (missing < 0)
 			return missing;
 		if (missing < before) /* many nodes on a busy machine take their time, but they come one by one */

@@ -135,7 +135,7 @@ static void mount_kernel_views(void)
 	mount_at("tmpfs", "/tmp", plain, "mode=1777");
 	if (mkdir("/run/sshd", 0755) < 0) /* sshd(8): where it leaves its privileges */
 		give_up("make", "/run/sshd");
-	if (mkdir("/run/lock", 01777) < 0)
+	if (mkdir("/run/lock", 01777) < 0 || chmod("/run/lock", 01777) < 0) /* whatever the umask */
 		give_up("make", "/run/lock");
 }
 

@@ -48,16 +48,23 @@ static int known_hosts(const struct launch_cluster *c, const char *folder, struc
 	return to->failed ? no_memory(e) : 0;
 }
 
+/* A path as ssh_config(5) takes it: in double quotes, where '%' begins a token. */
+static void config_path(struct buf *to, const char *keyword, const char *path)
+{
+	buf_printf(to, "  %s \"", keyword);
+	for (; *path; path++)
+		buf_printf(to, "%s%c", *path == '%' ? "%" : *path == '"' || *path == '\\' ? "\\" : "", *path);
+	buf_str(to, "\"\n");
+}
+
 /* The client's rules, the same outside and inside: only our key, only known hosts, never a question. */
 static void client_rules(struct buf *to, const char *key, const char *known)
 {
-	buf_printf(to,
-		   "  User root\n  IdentityFile \"%s\"\n  IdentitiesOnly yes\n  IdentityAgent none\n"
-		   "  UserKnownHostsFile \"%s\"\n  GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n  "
-		   "UpdateHostKeys no\n"
-		   "  CheckHostIP no\n  PasswordAuthentication no\n  KbdInteractiveAuthentication no\n  ConnectTimeout "
-		   "10\n",
-		   key, known);
+	config_path(to, "IdentityFile", key);
+	config_path(to, "UserKnownHostsFile", known);
+	buf_str(to, "  User root\n  IdentitiesOnly yes\n  IdentityAgent none\n  GlobalKnownHostsFile none\n"
+		    "  StrictHostKeyChecking yes\n  UpdateHostKeys no\n  CheckHostIP no\n"
+		    "  PasswordAuthentication no\n  KbdInteractiveAuthentication no\n  ConnectTimeout 10\n");
 }
 
 static int write_in(const char *folder, const char *name, const struct buf *text, mode_t mode, struct err *e)

@@ -31,6 +31,8 @@ struct algorithm_ops {
 
 extern const struct algorithm_ops algorithm_recursive_doubling;
 extern const struct algorithm_ops algorithm_ring;
+/* All of them, NULL-ended. */
+extern const struct algorithm_ops *const algorithm_rows[];
 
 /* name NULL: the best for that many ranks and bytes. ERR_INPUT: unknown, or cannot run with so many ranks. */
 int algorithm_choose(const char *name, uint32_t ranks, size_t bytes, const struct algorithm_ops **ret, struct err *e);

@@ -10,7 +10,7 @@
 #include "base/fdio.h"
 
 /* A launcher's set comes before being alone. */
-static const struct rank_ops *const rows[] = { &rank_pmix, &rank_env, &rank_fork };
+const struct rank_ops *const rank_rows[] = { &rank_pmix, &rank_env, &rank_fork, NULL };
 
 /* What an agreement sends. */
 struct verdict {
@@ -64,9 +64,9 @@ int rank_open(const struct rank_ops *ops, const struct rank_options *options, st
 	AUTO(rank_set) set = calloc(1, sizeof(*set));
 	int rc;
 
-	for (size_t i = 0; i < COUNT_OF(rows) && !ops; i++)
-		if (rows[i]->is_present())
-			ops = rows[i];
+	for (size_t i = 0; rank_rows[i] && !ops; i++)
+		if (rank_rows[i]->is_present())
+			ops = rank_rows[i];
 	if (!set || !ops) /* the last row, alone, is always there */
 		return err_set(e, -ENOMEM, "rank set");
 	set->options = *options;

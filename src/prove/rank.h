@@ -65,6 +65,8 @@ struct rank_ops {
 extern const struct rank_ops rank_pmix;
 extern const struct rank_ops rank_env;
 extern const struct rank_ops rank_fork;
+/* All of them, in the order in which they are asked; NULL-ended. */
+extern const struct rank_ops *const rank_rows[];
 
 /* Joins the set that the launcher made (ops NULL: the first row that is present), and learns who the others are. In a
  * forked set this returns once in every process: rank 0 is the caller, the others must end by exit() as it does.

@@ -205,7 +205,8 @@ static int gather_all(struct rank_set *set, uint16_t port, int64_t deadline, str
 	struct rank_env_state *s = set->state;
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any };
 	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons(port) };
-	AUTO_FD fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* Not blocking: one that has left again between poll and accept must not be waited for. */
+	AUTO_FD fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int one = 1, zero = 0, rc;
 	uint32_t here = 1;
 
@@ -214,7 +215,7 @@ static int gather_all(struct rank_set *set, uint16_t port, int64_t deadline, str
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 		rc = bind(fd, (struct sockaddr *)&any, sizeof(any));
 	} else { /* a kernel without IPv6 */
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 		rc = bind(fd, (struct sockaddr *)&any4, sizeof(any4));
 	}
@@ -236,7 +237,22 @@ static int gather_all(struct rank_set *set, uint16_t port, int64_t deadline, str
 	return 0;
 }
 
-static int connect_once(const char *host, const char *port, int *ret)
+/* Left to itself the kernel tries for minutes to reach a host that drops packets. */
+static int connect_until(int fd, const struct addrinfo *to, int64_t deadline)
+{
+	int failure = 0;
+	socklen_t n = sizeof(failure);
+	int rc = connect(fd, to->ai_addr, to->ai_addrlen) < 0 ? -errno : 0;
+
+	if (rc != -EINPROGRESS)
+		return rc;
+	rc = ready(fd, POLLOUT, deadline);
+	if (rc == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &n) < 0)
+		rc = -errno;
+	return rc < 0 ? rc : -failure;
+}
+
+static int connect_once(const char *host, const char *port, int64_t deadline, int *ret)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *all = NULL;
@@ -246,10 +262,10 @@ static int connect_once(const char *host, const char *port, int *ret)
 		return -EHOSTUNREACH;
 	rc = -ECONNREFUSED;
 	for (const struct addrinfo *a = all; a && rc < 0; a = a->ai_next) {
-		AUTO_FD fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+		AUTO_FD fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
 		if (fd < 0)
 			continue;
-		rc = connect(fd, a->ai_addr, a->ai_addrlen) < 0 ? -errno : 0;
+		rc = connect_until(fd, a, deadline);
 		if (rc == 0)
 			*ret = steal_fd(&fd);
 	}
@@ -264,7 +280,7 @@ static int go_to_rank_0(struct rank_set *set, const char *host, const char *port
 	int one = 1;
 	int rc;
 
-	while ((rc = connect_once(host, port, &s->sockets[0])) < 0) {
+	while ((rc = connect_once(host, port, deadline, &s->sockets[0])) < 0) {
 		if (clock_mono_ns() > deadline)
 			return err_set(e, -ETIMEDOUT,
 				       "rank 0 was not at %s (MASTER_ADDR, MASTER_PORT) within %u ms: %s", s->where,

@@ -11,8 +11,9 @@
 /* Behind each message's place in the receiver's buffer: bytes that nobody may write. */
 #define GUARD_BYTES 64
 #define GUARD 0x5a
-/* In flight at once on either side; the memory it takes is this times the message's size. */
+/* In flight at once on either side, as far as they fit into the buffer's bytes. */
 #define WINDOW 255
+#define BUFFER_BYTES (64u << 20)
 
 void transfer_fill(uint8_t *to, size_t bytes, uint32_t from, uint32_t number)
 {
@@ -134,8 +135,10 @@ static int run_pair(struct team *t, const struct transfer_options *o, struct tra
 	b->team = t;
 	b->options = o;
 	b->peer = peer;
-	b->window = o->messages < WINDOW ? o->messages : WINDOW;
 	b->stride = o->message_bytes + GUARD_BYTES;
+	b->window = o->messages < WINDOW ? o->messages : WINDOW;
+	if (b->window > BUFFER_BYTES / b->stride)
+		b->window = b->stride < BUFFER_BYTES ? (uint32_t)(BUFFER_BYTES / b->stride) : 1;
 	rc = buffer_init(&b->memory, t->endpoint, b->window * b->stride, e);
 	for (uint32_t way = 0; way < 2 && rc == 0; way++) {
 		const uint32_t tag = team_next_tag(t);

@@ -130,6 +130,11 @@ static int open_database(struct spool *s, const char *dir, struct err *e)
 	int64_t version = 0;
 	if (!path)
 		return err_set(e, -ENOMEM, "spool '%s': no memory", dir);
+	/* SQLite gives its other files the mode of this one. The kernel log may be root's alone (dmesg_restrict). */
+	AUTO_FD fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	if (fd < 0)
+		return err_sys(e, "spool: cannot make '%s'", path);
+	close(steal_fd(&fd));
 	/* One connection and turns of our own: SQLite's locks are not needed. */
 	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
 	    SQLITE_OK)

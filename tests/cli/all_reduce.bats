@@ -116,6 +116,8 @@ PY
   refuses 2 'smallest size \(-b 1048576\) is above the largest \(-e 8\)'
   run kiln prove all_reduce -n 0
   refuses 2 '-n 0'
+  run kiln prove all_reduce -f -3
+  refuses 2 '-f -3: expected 0 to'
   run kiln prove all_reduce --algorithm tree
   refuses 2 "unknown algorithm 'tree'"
   run kiln prove all_reduce --algorithm recursive_doubling --ranks 3 -b 8 -e 8
@@ -131,8 +133,9 @@ PY
   refuses 1 'MiB each, but only [0-9]+ MiB are free; choose a smaller -e'
 }
 
-@test "a report that cannot be written is an error" {
+@test "a report that cannot be written is an error, and what was measured is shown all the same" {
   run --separate-stderr ./all_reduce_perf -b 8 -e 8 -f 2 -n 1 -J /nonexistent/report.json
   [ "$status" -ne 0 ]
   [[ "$stderr" == *"/nonexistent"* ]]
+  [[ "$output" == *"# Avg bus bandwidth    : "* ]]
 }

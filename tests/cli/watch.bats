@@ -74,6 +74,18 @@ PY
   refuses 3 "NVML sample: its process"
 }
 
+@test "once, run: what a careless parent leaves behind does no harm" {
+  with_gpus
+  # An ignored SIGCHLD, as some supervisors have it: the sample comes from a child.
+  env --ignore-signal=CHLD kiln watch once --only gpu --json >out
+  grep -q '"uuid"' out
+  # Closed standard streams: what is logged must not end up in a file of ours that got their number.
+  xid 1 13 >kmsg
+  kiln watch run --for 1ms --spool spool --event-log events --metrics-log metrics --kmsg "$PWD/kmsg" <&- >&- 2>&-
+  [ "$(ids)" = "1" ]
+  [[ "$(cat spool/lock)" =~ ^[0-9]+$ ]]
+}
+
 @test "run: an Xid reaches the file with meaning and actions" {
   xid 1 63 >kmsg
   agent
@@ -150,6 +162,9 @@ PY
   run kiln watch run --for 1ms --spool spool --event-log events --metrics-log metrics --kmsg "$PWD/none"
   refuses 3 "no kernel log" "--kmsg"
   run kiln watch run --for 1ms --spool spool --event-log events --metrics-log metrics --kmsg "$PWD/kmsg" --period 1ms
+  refuses 2 "--period"
+  # More milliseconds than an int holds.
+  run kiln watch run --for 1ms --spool spool --event-log events --metrics-log metrics --kmsg "$PWD/kmsg" --period 600h
   refuses 2 "--period"
   run kiln watch run --for yesterday
   [ "$status" -eq 2 ]

@@ -99,6 +99,8 @@ kiln launch ssh demo 1 -- touch /only-here
 kiln launch ssh demo 1 -- 'echo x >/dev/shm/x && echo x >/dev/null && test -c /dev/kmsg'
 ! ls /proc/self/mountinfo | xargs grep -l "$KILN_STATE/clusters" || fail "a mount of a node shows outside"
 
+[ "$(kiln launch ssh demo 1 -- stat -c %a /tmp /run/lock | tr '\n' ' ')" = "1777 1777 " ] || fail "folders for everyone"
+
 # Open MPI over both. (The hosts' keys: back as they were.)
 kiln launch down demo
 up demo --nodes 2
@@ -276,6 +278,26 @@ for signal in INT TERM HUP; do
   rm /run/out
   same "after $signal"
 done
+EOS
+}
+
+@test "launch up: whoever reads its progress may go away" {
+  sandbox <<'EOS'
+up x --nodes 1 >/dev/null 2>&1; kiln launch down x >/dev/null
+up x --nodes 1 2>&1 >/run/out | true || true
+kiln launch status x >/dev/null || fail "half a cluster stayed"
+kiln launch down x
+EOS
+}
+
+@test "launch: a state folder with characters that mean something to ssh" {
+  sandbox <<'EOS'
+odd="$BATS_TEST_TMPDIR/a b%h\"c'd\\e#"
+mkdir -p "$odd"; ln -s "$KILN_STATE/layers" "$odd/layers"
+export KILN_STATE="$odd"
+up odd >/dev/null 2>&1
+[ "$(kiln launch ssh odd 2 -- hostname)" = odd-2 ]
+kiln launch down odd
 EOS
 }
 

@@ -130,6 +130,20 @@ static void test_a_line_without_end_does_not_grow_without_end(void **state)
 	tree_fini(&t);
 }
 
+/* What containers put in the log's place: the agent must wait for it, not spin. */
+static void test_a_device_that_is_no_log(void **state)
+{
+	struct world w;
+	struct kmsg_record r;
+	AUTO(kmsg) k = NULL;
+	(void)state;
+	assert_int_equal(world_init(&w, NULL, NULL), 0);
+	assert_int_equal(kmsg_open(&w, "/dev/null", &k, NULL), 0);
+	assert_true(kmsg_wait_ms(k) > 0);
+	assert_int_equal(kmsg_next(k, &r, NULL), -EAGAIN);
+	world_fini(&w);
+}
+
 static void test_no_log(void **state)
 {
 	struct tree t;
@@ -153,6 +167,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_no_record),
 		cmocka_unit_test(test_a_file_of_records),
 		cmocka_unit_test(test_a_line_without_end_does_not_grow_without_end),
+		cmocka_unit_test(test_a_device_that_is_no_log),
 		cmocka_unit_test(test_no_log),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,10 @@ static void left_overs_of_the_dead_go_and_of_the_living_stay(void **state)
 	AUTO_STR mine = NULL;
 	AUTO_STR next = NULL;
 	assert_int_equal(layer_begin("cccc", &mine, NULL), 0);
+	struct stat st;
+	AUTO_STR layers = tree_path("state/layers"); /* set-user-id programs of images are in there */
+	assert_int_equal(stat(layers, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
 	pid_t pid = fork();
 	if (pid == 0) {
 		char *dir = NULL;

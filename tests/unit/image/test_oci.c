@@ -2,6 +2,8 @@
 /* An image is written, read back, and any damage to it is told. */
 #include "tree.h"
 
+#include <sys/wait.h>
+
 #include "image/layer.h"
 #include "image/oci.h"
 
@@ -82,6 +84,58 @@ static void layers_come_from_the_store_or_are_unpacked(void **state)
 	assert_int_equal(oci_layer_dirs(path, image, &again, NULL), 0);
 	AUTO_STR file = str_printf("%s/file1", again[1]);
 	assert_true(fdio_exists(AT_FDCWD, file));
+}
+
+/* Unpacks as soon as `go` is closed, and tells which folder it was given. */
+static void unpack_in_a_process(const char *path, int go, int answer)
+{
+	AUTO(oci_image) image = NULL;
+	AUTO_STRINGS dirs = NULL;
+	struct stat st = { 0 };
+	char byte;
+
+	if (read(go, &byte, 1) == 0 && oci_open(path, &image, NULL) == 0 &&
+	    oci_layer_dirs(path, image, &dirs, NULL) == 0 && stat(dirs[0], &st) < 0)
+		st.st_ino = 0;
+	/* With the time: the number of a folder that was removed is soon another's. */
+	uint64_t one =
+		st.st_ino ? (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec + st.st_ino : 0;
+	ssize_t n = write(answer, &one, sizeof(one));
+	_exit(n == (ssize_t)sizeof(one) ? 0 : 1);
+}
+
+static void many_at_once_unpack_one_layer(void **state)
+{
+	(void)state;
+	need_root();
+	enum { MANY = 32 };
+	char digest[DIGEST_HEX_BYTES];
+	int go[2], answer[2];
+	uint64_t first = 0, one = 0;
+	make_layers();
+	write_image("image", digest);
+	AUTO_STR path = tree_path("image");
+	AUTO_STR store = tree_path("state/layers");
+	assert_int_equal(fdio_remove_tree(store, NULL), 0);
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(answer), 0);
+	for (int i = 0; i < MANY; i++) {
+		if (fork() == 0) {
+			close(go[1]);
+			unpack_in_a_process(path, go[0], answer[1]);
+		}
+	}
+	close(go[0]);
+	close(go[1]);
+	close(answer[1]);
+	for (int i = 0; i < MANY; i++) {
+		int status = -1;
+		assert_int_equal(read(answer[0], &one, sizeof(one)), sizeof(one));
+		first = i == 0 ? one : first;
+		assert_true(one != 0 && one == first); /* nobody's folder was replaced under somebody else */
+		assert_true(wait(&status) > 0);
+	}
+	close(answer[0]);
 }
 
 static void refuse_open(const char *rel, const char *says)
@@ -172,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(an_image_reads_back, tree_setup, tree_teardown),
 		cmocka_unit_test_setup_teardown(layers_come_from_the_store_or_are_unpacked, tree_setup, tree_teardown),
+		cmocka_unit_test_setup_teardown(many_at_once_unpack_one_layer, tree_setup, tree_teardown),
 		cmocka_unit_test_setup_teardown(damage_is_told, tree_setup, tree_teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_image_is_not_replaced, tree_setup, tree_teardown),
 		cmocka_unit_test_setup_teardown(references_cannot_lead_out, tree_setup, tree_teardown),

@@ -136,12 +136,44 @@ static void nothing_gets_out_of_the_folder(void **state)
 	assert_false(fdio_exists(AT_FDCWD, dots));
 }
 
+/* overlayfs takes some attributes as orders: those of a layer from elsewhere are dropped, a file's rights are kept. */
+static void only_known_attributes_come_in(void **state)
+{
+	(void)state;
+	need_root();
+	static const char redirect[] = "/etc", kept[] = "text";
+	struct pack_result r;
+	char value[16];
+	AUTO_STR file = tree_path("x.tar");
+	struct archive *a = archive_write_new();
+	archive_write_set_format_pax_restricted(a);
+	assert_int_equal(archive_write_open_filename(a, file), ARCHIVE_OK);
+	struct archive_entry *entry = archive_entry_new();
+	archive_entry_set_pathname(entry, "folder");
+	archive_entry_set_filetype(entry, AE_IFDIR);
+	archive_entry_set_perm(entry, 0755);
+	archive_entry_xattr_add_entry(entry, "trusted.overlay.redirect", redirect, strlen(redirect));
+	archive_entry_xattr_add_entry(entry, "user.kept", kept, strlen(kept));
+	assert_int_equal(archive_write_header(a, entry), ARCHIVE_OK);
+	archive_entry_free(entry);
+	archive_write_free(a);
+	assert_int_equal(unpack_to("x.tar", "u", &r, NULL), 0);
+	AUTO_STR folder = tree_path("u/folder");
+	assert_int_equal(lgetxattr(folder, "trusted.overlay.redirect", value, sizeof(value)), -1);
+	assert_int_equal(errno, ENODATA);
+	ssize_t n = lgetxattr(folder, "user.kept", value, sizeof(value));
+	if (n < 0 && errno == ENOTSUP)
+		skip(); /* tmpfs before Linux 6.6 */
+	assert_int_equal(n, strlen(kept));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_was_packed_comes_back, tree_setup, tree_teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_blob_is_told, tree_setup, tree_teardown),
 		cmocka_unit_test_setup_teardown(nothing_gets_out_of_the_folder, tree_setup, tree_teardown),
+		cmocka_unit_test_setup_teardown(only_known_attributes_come_in, tree_setup, tree_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,11 @@ static void images(void **unused)
 	assert_int_equal(launch_find_image(only, &path, &e), 0);
 	AUTO_STR by_path = path;
 	assert_string_equal(by_path, only);
+	assert_int_equal(chdir(state_root), 0);
+	assert_int_equal(launch_find_image("images/local", &path, &e), 0);
+	AUTO_STR from_here = path;
+	assert_int_equal(chdir("/"), 0);
+	assert_string_equal(from_here, only);
 
 	make_layout("p5.oci"); /* as `kiln bake oci` names it */
 	assert_int_equal(launch_find_image("p5", &path, &e), 0);

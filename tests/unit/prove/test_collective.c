@@ -143,6 +143,49 @@ static void test_all_counts(void **state)
 	}
 }
 
+/* The contract of every row: a name of its own that the error for an unknown one tells; where it fits it gives the right
+ * sum in a job's scratch_bytes; and the last row takes whatever the others do not. */
+static int all_rows_body(struct team *t, void *arg, struct err *e)
+{
+	static const size_t counts[] = { 1, 7, 4097, 100003 };
+
+	(void)arg;
+	for (size_t i = 0; algorithm_rows[i]; i++) {
+		if (!algorithm_rows[i]->fits(t->ranks->size))
+			continue;
+		for (size_t c = 0; c < COUNT_OF(counts); c++) {
+			const struct job j = { .type = &datatype_int32,
+					       .op = REDUCTION_SUM,
+					       .count = counts[c],
+					       .algorithm = algorithm_rows[i]->name };
+			int rc = run_both(t, &j, e);
+			if (rc < 0)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+static void test_every_algorithm_keeps_the_contract(void **state)
+{
+	const struct algorithm_ops *last = NULL, *unused = NULL;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(algorithm_choose("nobody", 2, 8, &unused, &e), -EINVAL);
+	for (size_t i = 0; algorithm_rows[i]; i++) {
+		last = algorithm_rows[i];
+		assert_non_null(strstr(e.msg, last->name));
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(last->name, algorithm_rows[j]->name);
+	}
+	for (uint32_t n = 1; n <= 9; n++)
+		assert_true(last->fits(n) && last->is_best(n, 8) && last->is_best(n, 1 << 30));
+	for (uint32_t n = 1; n <= 4; n++)
+		if (teamed(n, TIMEOUT_MS, all_rows_body, NULL, &e) < 0)
+			fail_msg("%u ranks: %s", n, e.msg);
+}
+
 static void test_the_best_algorithm_fits(void **state)
 {
 	const struct algorithm_ops *a = NULL;
@@ -296,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_types_and_reductions),
 		cmocka_unit_test(test_all_counts),
+		cmocka_unit_test(test_every_algorithm_keeps_the_contract),
 		cmocka_unit_test(test_the_best_algorithm_fits),
 		cmocka_unit_test(test_the_bus_factor_is_nccl_tests),
 		cmocka_unit_test(test_a_damaged_result_is_counted),

@@ -263,6 +263,35 @@ static void test_environment_a_rank_that_never_comes_is_told(void **state)
 	assert_null(set);
 }
 
+/* A socket whose queue is full drops what comes, as a firewall does: the kernel alone would try for minutes. */
+static void test_environment_a_rendezvous_that_drops_packets_is_given_up_in_time(void **state)
+{
+	const struct rank_options o = { .timeout_ms = 300 };
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(sa);
+	AUTO_FD fd = socket(AF_INET, SOCK_STREAM, 0);
+	int fillers[4];
+	struct rank_set *set = NULL;
+	struct err e = { 0 };
+	int64_t start;
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	assert_int_equal(listen(fd, 0), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &n), 0);
+	for (size_t i = 0; i < COUNT_OF(fillers); i++) {
+		fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		connect(fillers[i], (struct sockaddr *)&sa, sizeof(sa));
+	}
+	set_environment(1, 2, ntohs(sa.sin_port));
+	start = clock_mono_ns();
+	assert_int_equal(rank_open(&rank_env, &o, &set, &e), -ETIMEDOUT);
+	assert_true(clock_mono_ns() - start < 30 * SECOND_NS);
+	assert_non_null(strstr(e.msg, "rank 0 was not at 127.0.0.1:"));
+	for (size_t i = 0; i < COUNT_OF(fillers); i++)
+		close(fillers[i]);
+}
+
 static void test_environment_nonsense_is_refused(void **state)
 {
 	const struct rank_options o = { .timeout_ms = 200 };
@@ -277,9 +306,34 @@ static void test_environment_nonsense_is_refused(void **state)
 	assert_non_null(strstr(e.msg, "RANK is 'one'"));
 }
 
+/* The contract: a name of its own, every function there, and a state that was never opened can be closed. */
+static void test_every_row_keeps_the_contract(void **state)
+{
+	const struct rank_ops *last = NULL;
+
+	(void)state;
+	for (size_t i = 0; rank_rows[i]; i++) {
+		const struct rank_ops *o = rank_rows[i];
+		struct rank_set set = { .ops = o, .size = 1, .options = { .timeout_ms = 100 } };
+		assert_true(o->name && *o->name);
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(o->name, rank_rows[j]->name);
+		assert_true(o->state_size > 0 && o->is_present && o->open && o->exchange && o->alive && o->abandon);
+		set.state = calloc(1, o->state_size);
+		o->close(&set);
+		free(set.state);
+		last = o;
+	}
+	unsetenv("PMIX_NAMESPACE");
+	unsetenv("RANK");
+	for (size_t i = 0; rank_rows[i]; i++) /* without a launcher, the last row alone is there */
+		assert_int_equal(rank_rows[i]->is_present(), rank_rows[i] == last);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_row_keeps_the_contract),
 		cmocka_unit_test(test_all_get_what_each_gave),
 		cmocka_unit_test(test_the_members_know_one_another),
 		cmocka_unit_test(test_one_failure_becomes_the_verdict_of_all),
@@ -290,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_environment_a_killed_rank_ends_the_others_at_once),
 		cmocka_unit_test(test_environment_rank_0_learns_why_another_gave_up),
 		cmocka_unit_test(test_environment_a_rank_that_never_comes_is_told),
+		cmocka_unit_test(test_environment_a_rendezvous_that_drops_packets_is_given_up_in_time),
 		cmocka_unit_test(test_environment_nonsense_is_refused),
 	};
 	unsetenv("TORCHELASTIC_USE_AGENT_STORE");

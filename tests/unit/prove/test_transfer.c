@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "forked.h"
 #include "prove/transfer.h"
@@ -91,6 +92,35 @@ static void test_a_rank_without_a_partner_is_refused(void **state)
 	assert_non_null(strstr(e.msg, "3 ranks cannot be paired"));
 }
 
+/* 40 messages of 16 MiB: all of them at once would be 640 MiB. (The address sanitizer keeps 256 MiB that were freed.) */
+static int large_body(struct team *t, void *arg, struct err *e)
+{
+	const struct transfer_options o = {
+		.messages = 40, .message_bytes = 16 << 20, .min_bytes = 8, .max_bytes = 8, .iterations = 1
+	};
+	const struct transfer_listener nobody = { 0 };
+	AUTO(transfer_result) r = NULL;
+	struct rusage used;
+	int rc = transfer_run(t, &o, &nobody, &r, e);
+
+	(void)arg;
+	if (rc < 0)
+		return rc;
+	getrusage(RUSAGE_SELF, &used);
+	if (!r->verified || used.ru_maxrss > 512 << 10)
+		return err_set(e, -EBADMSG, "verified: %d; %ld MiB used", r->verified, used.ru_maxrss >> 10);
+	return 0;
+}
+
+static void test_large_messages_take_turns_in_a_bounded_buffer(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	if (teamed(2, 60000, large_body, NULL, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +128,7 @@ int main(void)
 		cmocka_unit_test(test_messages_and_senders_differ),
 		cmocka_unit_test(test_pairs_of_ranks_get_every_message),
 		cmocka_unit_test(test_a_rank_without_a_partner_is_refused),
+		cmocka_unit_test(test_large_messages_take_turns_in_a_bounded_buffer),
 	};
 	unsetenv("FI_PROVIDER");
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,7 @@ static void test_the_line_overrides_the_table(void **state)
 		{ "NVRM: Xid (PCI:0000:52:00): 154, GPU recovery action changed from 0x0 (None) to 0x77 (x)", "error" },
 		{ "NVRM: Xid (PCI:0000:52:00): 149, NETIR Nonfatal XC0 i0 Link 03 (0x0", "warning" },
 		{ "NVRM: Xid (PCI:0000:52:00): 149, NETIR Fatal XC0 i0 Link 03 (0x0", "fatal" },
+		{ "NVRM: Xid (PCI:0000:52:00): 79, pid=1, name=a, Nonfatal, GPU has fallen off the bus.", "fatal" },
 		{ "nvidia-nvswitch0: SXid (PCI:0000:26:00.0): 12028, Non-fatal, Link 32 x", "warning" },
 		{ "nvidia-nvswitch0: SXid (PCI:0000:26:00.0): 24007, Fatal, Link 28 x", "fatal" },
 		{ "nvidia-nvswitch0: SXid (PCI:0000:26:00.0): 26006, SOE HALTED", "error" },

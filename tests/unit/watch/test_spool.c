@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -214,6 +215,21 @@ static void test_what_is_no_spool(void **state)
 	assert_null(s);
 }
 
+/* It holds lines of the kernel log, which may be root's alone to read. */
+static void test_it_is_not_for_everyone(void **state)
+{
+	static const char *const files[] = { "spool/spool.db", "spool/spool.db-wal" };
+	struct stat st;
+	(void)state;
+	mode_t was = umask(022);
+	AUTO(spool) s = open_spool();
+	umask(was);
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		assert_int_equal(stat(in_folder(files[i]), &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0640);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +241,7 @@ int main(void)
 		folder_test(test_kill_at_any_moment),
 		folder_test(test_a_torn_log),
 		folder_test(test_what_is_no_spool),
+		folder_test(test_it_is_not_for_everyone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
