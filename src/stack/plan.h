@@ -84,12 +84,12 @@ struct plan {
 	char *apt_sources; /* text of the image's own /etc/apt/sources.list.d/debian.sources: real mirrors, signed-by */
 	char snapshot[DIGEST_HEX_BYTES]; /* digest of the package lists' Release files */
 	char *snapshot_date;             /* RFC 3339, from the newest Release file */
-	char **mirrors;                  /* "http://deb.debian.org/debian bookworm bookworm-updates", NULL-ended */
+	char **mirrors;                  /* "http://mirror.example/debian bookworm bookworm-updates", NULL-ended */
 	int64_t epoch;                   /* seconds; see above */
 	char **env;                      /* the stack's "env": NAME=value, NULL-ended */
 	struct plan_step *steps;         /* in an order that can be executed one after another */
 	size_t step_count;
-	char key[DIGEST_HEX_BYTES]; /* of all image steps, env and epoch: the image's identity */
+	char key[DIGEST_HEX_BYTES]; /* of all image steps, name, env and epoch: the image's identity */
 };
 
 struct plan_options {

@@ -97,6 +97,7 @@ int plan_key_fill(struct plan *p, struct err *e)
 		return err_set(e, -ENOMEM, "out of memory");
 	add_number(d, PLAN_LAYER_FORMAT);
 	add_number(d, p->epoch);
+	digest_add_field(d, p->stack_name); /* it stands in the image */
 	add_words(d, p->env);
 	for (size_t i = 0; i < p->step_count; i++) {
 		int rc = fill_step(p, &p->steps[i], e);

@@ -45,7 +45,7 @@ refuses_file() {
   names=$(sed -n 's/^ *[0-9]\+ \+\([a-z0-9:-]\+\) .* [0-9a-f]\{12\}  .*/\1/p' <<<"$output" | tr '\n' ' ')
   [ "$names" = "base rdma-core libfabric openmpi openssh kiln:buildroot kiln " ]
   [[ "$output" == *"Debian GNU/Linux 12 (bookworm)"* ]]
-  [[ "$output" == *"from http://deb.debian.org/debian bookworm"* ]]
+  [[ "$output" == *"from $(jq -r ".rows[0].mirrors[0].uri" "$ROOT/catalog/os.json") bookworm"* ]]
   [[ "$output" =~ lock\ [0-9a-f]{64} ]]
 }
 
@@ -176,7 +176,7 @@ EOF
 dead_mirror() {
   mkdir -p data/catalog
   ln -s "$ROOT/components" data/components
-  sed 's#http://deb.debian.org/[a-z-]*#http://127.0.0.1:9/debian#' "$ROOT/catalog/os.json" >data/catalog/os.json
+  sed 's#"http://[^"]*"#"http://127.0.0.1:9/debian"#' "$ROOT/catalog/os.json" >data/catalog/os.json
   export KILN_DATA="$PWD/data"
 }
 

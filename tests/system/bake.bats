@@ -235,6 +235,15 @@ EOS
   [ "$(cached)" = "base=True alpha=True beta=True gamma=True kiln-merge=True" ]
 }
 
+@test "another stack of the same content is another image: its name is in it" {
+  layered_state
+  bake oci "$STACK" --output "$BATS_TEST_TMPDIR/x.oci"
+  sed 's/"small"/"other"/' "$STACK" >"$BATS_TEST_TMPDIR/other.json"
+  bake oci "$BATS_TEST_TMPDIR/other.json" --output "$BATS_TEST_TMPDIR/x.oci"
+  [ "$(field unchanged)" = False ]
+  grep -q '"localhost/other:latest"' "$BATS_TEST_TMPDIR/x.oci/index.json"
+}
+
 @test "a changed component rebuilds its layer and those that need it, no other" {
   layered_state
   components="$BATS_TEST_TMPDIR/components"
