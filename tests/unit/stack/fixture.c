@@ -207,3 +207,23 @@ const struct plan_step *fixture_step(const struct plan *p, const char *name)
 	fail_msg("the plan has no step '%s'", name);
 	return NULL;
 }
+
+int fixture_setup(void **state)
+{
+	static struct fixture f;
+	fixture_init(&f);
+	*state = &f;
+	if (fixture_make_repository(&f))
+		return 0;
+	print_message("needs apt-get, apt-cache, gpg and gpgconf, of which one is not installed\n");
+	fixture_fini(&f);
+	*state = NULL;
+	return 0;
+}
+
+int fixture_teardown(void **state)
+{
+	if (*state)
+		fixture_fini(*state);
+	return 0;
+}

@@ -39,4 +39,8 @@ int fixture_plan_text(struct fixture *f, const char *text, bool update, struct p
 /* The step of that name; asserts that there is one. */
 const struct plan_step *fixture_step(const struct plan *p, const char *name);
 
+/* cmocka's: one fixture with its repository as the state; NULL, for the test to skip, where apt or gpg is not installed. */
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+
 #endif

@@ -224,38 +224,21 @@ static void a_missing_keyring_says_what_to_install(void **state)
 	assert_non_null(strstr(e.msg, "install the package 'tiny-keyring'"));
 }
 
-static int setup(void **state)
-{
-	static struct fixture f;
-	fixture_init(&f);
-	*state = &f;
-	if (fixture_make_repository(&f))
-		return 0;
-	print_message("needs apt-get, apt-cache, gpg and gpgconf, of which one is not installed\n");
-	fixture_fini(&f);
-	*state = NULL;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	if (*state)
-		fixture_fini(*state);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_second_time_apt_is_not_run, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_damaged_memo_is_made_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(newer_lists_with_the_same_packages_change_no_key, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_wrong_signature_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_unsigned_mirror_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(changed_lists_are_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_mirror_out_of_reach_leaves_the_lists, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_a_killed_update_left_is_cleared, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_missing_keyring_says_what_to_install, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_second_time_apt_is_not_run, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_damaged_memo_is_made_again, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(newer_lists_with_the_same_packages_change_no_key, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_wrong_signature_is_refused, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(an_unsigned_mirror_is_refused, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(changed_lists_are_refused, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_mirror_out_of_reach_leaves_the_lists, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(what_a_killed_update_left_is_cleared, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_missing_keyring_says_what_to_install, fixture_setup,
+						fixture_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -269,38 +269,22 @@ static void a_layer_in_the_store_is_cached(void **state)
 	assert_string_equal(json_string_value(json_object_get(j, "kiln")), "plan");
 }
 
-static int setup(void **state)
-{
-	static struct fixture f;
-	fixture_init(&f);
-	*state = &f;
-	if (fixture_make_repository(&f))
-		return 0;
-	print_message("needs apt-get, apt-cache, gpg and gpgconf, of which one is not installed\n");
-	fixture_fini(&f);
-	*state = NULL;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	if (*state)
-		fixture_fini(*state);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(steps_come_after_what_they_need, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_step_takes_only_what_is_not_below_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_needed_and_not_listed_is_added, setup, teardown),
-		cmocka_unit_test_setup_teardown(versions_are_the_best_the_named_or_anothers, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_key_changes_when_its_input_does_and_no_other, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_environment_is_the_images_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_epoch_is_in_every_key, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_layer_in_the_store_is_cached, setup, teardown),
+		cmocka_unit_test_setup_teardown(steps_come_after_what_they_need, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_step_takes_only_what_is_not_below_it, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(what_is_needed_and_not_listed_is_added, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(versions_are_the_best_the_named_or_anothers, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_key_changes_when_its_input_does_and_no_other, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(the_environment_is_the_images_alone, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(the_epoch_is_in_every_key, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_layer_in_the_store_is_cached, fixture_setup, fixture_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
