@@ -224,6 +224,7 @@ static void test_it_is_not_for_everyone(void **state)
 	mode_t was = umask(022);
 	AUTO(spool) s = open_spool();
 	umask(was);
+	assert_non_null(s);
 	for (size_t i = 0; i < COUNT_OF(files); i++) {
 		assert_int_equal(stat(in_folder(files[i]), &st), 0);
 		assert_int_equal(st.st_mode & 07777, 0640);
